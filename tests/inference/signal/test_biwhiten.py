@@ -120,6 +120,21 @@ def test_estimates_of_expected_counts():
     assert weighted(found) < 0.5 * weighted(denoise(counts).matrix)
 
 
+def blocks(rows: int, columns: int) -> np.ndarray:
+    """A table of 12 × 8 positive counts, but for two blocks of zeros."""
+    inside = (np.arange(12) < rows)[:, None] == (np.arange(8) < columns)
+    return inside * (1.0 + np.random.default_rng(0).poisson(9, (12, 8)))
+
+
+def test_a_table_of_two_blocks_has_scaled_data_and_their_derivatives():
+    counts = blocks(6, 4)
+    np.testing.assert_allclose(biwhiten(counts).scaled[:6, :4], 2**0.5 * biwhiten(counts[:6, :4]).scaled, rtol=1e-9)
+    along, h = counts * np.random.default_rng(1).normal(size=counts.shape), 1e-5
+    scaled = lambda table: biwhiten(table).scaled
+    slope = jax.jvp(scaled, (jnp.asarray(counts),), (jnp.asarray(along),))[1]
+    np.testing.assert_allclose(slope, (scaled(counts + h * along) - scaled(counts - h * along)) / 2 / h, atol=1e-6)
+
+
 def test_refusals():
     counts = filled(table()[1])
     empty = counts * (np.arange(counts.shape[1]) != 3)
@@ -131,6 +146,8 @@ def test_refusals():
         ({"data": counts, "variances": counts[:-1]}, "`variances` must have the shape"),
         ({"data": counts * 1j}, "`data` must be real without `variances`"),
         ({"data": np.eye(4) + np.eye(4, k=1)}, "`data` must have scales with which"),
+        # The scales of the blocks leave the range of numbers before the last step.
+        ({"data": blocks(7, 4)}, "got a row, a column or a block of them with too few counts in common with the rest"),
     ):
         with pytest.raises(ValueError, match=message):
             biwhiten(**arguments)

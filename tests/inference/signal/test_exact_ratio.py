@@ -7,6 +7,7 @@ from math import factorial
 
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 import scipy.integrate
@@ -16,7 +17,7 @@ import scipy.stats
 import rmtjax as rmt
 from rmtjax.inference import signal_rank, signal_rank_of_levels
 from rmtjax.inference._signal.exact import wishart_p_values
-from rmtjax.inference._signal.exact_ratio import exact_ratio_p_values
+from rmtjax.inference._signal.exact_ratio import _remainder, exact_ratio_p_values
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
@@ -118,6 +119,14 @@ def test_levels_behind_others_are_those_of_smaller_matrices():
     few = each(levels[:, :1], levels[:, 1:].sum(-1), 6, 4, 1)
     np.testing.assert_allclose(few[:, 0], found[:, 0], rtol=1e-9)
     assert np.isnan(each(jnp.zeros((2, 4)), jnp.zeros(2), 6, 4, 1)[:, :-1]).all()
+
+
+@pytest.mark.parametrize("shape", [0.5, 3.0, 29.5, 30.0, 1e3, 1e6])
+def test_the_norm_keeps_its_digits(shape):
+    with mpmath.workdps(40):
+        norm = mpmath.gamma(shape) * mpmath.mpf(shape) ** (1 - mpmath.mpf(shape)) * mpmath.exp(shape)
+        remainder = mpmath.log(norm / mpmath.sqrt(2 * mpmath.pi * shape))
+    assert _remainder(shape) == pytest.approx(float(remainder), abs=5e-14)
 
 
 def test_the_derivative_is_the_density():

@@ -1,5 +1,8 @@
 """What a record says of the noise, against the definitions in NumPy and the laws of normal noise."""
 
+import copy
+import pickle
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -100,9 +103,16 @@ def test_warnings_name_what_is_wrong_and_what_holds():
         assert METHODS[method].assumes_normal == (method == "deflated-parallel-analysis")
     check = checked_noise(jnp.asarray(unequal), jnp.int32(0), True)
     assert warnings(check, assumes_normal=True, assumes_equal_columns=False) == ()
-    assert str(signal_rank(white)) == f"1 of 40 levels are signal; n = 99, p = 40, noise {signal_rank(white).noise:.4g}"
-    (warning,) = signal_rank(np.stack([white, unequal, white])).warnings
-    assert warning.startswith("in 1 of 3 matrices the columns have unequal noise")
+    found = signal_rank(white)
+    assert str(found) == f"1 of 40 levels are signal (tracy-widom); n = 99, p = 40, noise {found.noise:.4g}"
+    batch = signal_rank(np.stack([white, unequal, white]))
+    (warning,) = batch.warnings
+    assert warning.startswith("in 1 of 3 matrices the columns have unequal noise (the coefficient of variation")
+    first, second = str(batch).splitlines()
+    assert second == f"warning: {warning}"
+    assert first.startswith(
+        f"{min(batch.rank)} to {max(batch.rank)} of 40 levels are signal (tracy-widom) in each of 3"
+    )
 
 
 def test_standardised_columns_of_strong_factors():
@@ -128,7 +138,10 @@ def test_a_record_without_data_has_no_measures():
     of_levels = signal_rank_of_levels(np.asarray(found.levels)[::-1], 29, 6)
     for record in (of_levels, jax.jit(signal_rank)(data), jax.tree.map(jnp.asarray, found)):
         assert record.kurtosis is record.noise_spread is record.warnings is None
-        assert "warning" not in str(record)
+        assert str(record).endswith(", noise not looked at")
+        assert record.method == found.method == "tracy-widom"
+    mapped = jax.vmap(lambda data: signal_rank(data, method="hard-threshold"))(np.stack([data, data]))
+    assert " (hard-threshold) in each of 2 matrices; n = 29, p = 6, noise " in str(mapped)
     # They can be asked for inside of the transformation.
     inside = jax.jit(lambda data: (signal_rank(data).kurtosis, signal_rank(data).noise_spread))(data)
     np.testing.assert_allclose(inside, (found.kurtosis, found.noise_spread), rtol=1e-9, atol=1e-12)
@@ -136,6 +149,17 @@ def test_a_record_without_data_has_no_measures():
         jax.jit(lambda data: len(signal_rank(data).warnings))(data)
     # Too few dimensions are left for the noise.
     assert np.isnan(checked_noise(jnp.asarray(data), jnp.int32(5), True).spread)
+
+
+def test_copies_and_files_leave_the_data_out():
+    found = signal_rank(np.random.default_rng(8).normal(size=(300, 20)))
+    written = pickle.dumps(found)
+    assert len(written) < 8 * 300 * 20 / 4
+    for other in (pickle.loads(written), copy.deepcopy(found)):
+        assert other.warnings is None
+        np.testing.assert_array_equal(other.p_values, found.p_values)
+        assert (other.rank, other.n, other.p, other.method) == (found.rank, found.n, found.p, found.method)
+    assert found.warnings == ()
 
 
 @pytest.mark.float32

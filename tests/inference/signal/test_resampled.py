@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rmtjax.inference import signal_rank
-from rmtjax.inference._signal.resampled import permuted, with_signs
+from rmtjax.inference._signal.resampled import is_significant, permuted, with_signs
+from rmtjax.inference._signal.signal_rank import _draws
 
 METHODS = ("permutation", "random-signs")
 
@@ -51,7 +52,8 @@ def test_factors_in_heavy_tailed_noise(method):
     assert found.levels[3] < found.edge < found.levels[1]
     # The p-value alpha itself is significant.
     assert find(data, alpha=0.01).rank == 2
-    assert find(data, alpha=0.0099).rank == 0
+    with pytest.raises(ValueError, match=r"`resamples` must be at least 101 for alpha = 0\.0099"):
+        find(data, alpha=0.0099)
     assert find(noise).rank == 0
     np.testing.assert_array_equal(find(data).p_values, found.p_values)
     assert find(data.T.copy()).rank == 2
@@ -90,6 +92,8 @@ def test_a_single_column_is_no_signal_and_rows_of_several_sizes_are_not():
         ({"key": None}, '`key` must be a typed key .* for method="permutation"'),
         ({"key": 3}, "`key` must be a typed key"),
         ({"resamples": 0}, "`resamples` must be"),
+        ({"alpha": 0.001}, "`resamples` must be at least 999 for alpha = 0.001, got 199"),
+        ({"alpha": jnp.float32(0.01), "resamples": 98}, "`resamples` must be at least 99 for alpha = 0.01"),
         ({"n": 8}, "`n` must be None for a method of independent rows"),
         ({"noise": 1.0}, "`noise` must be None for a method that takes it from the entries"),
     ],
@@ -98,6 +102,16 @@ def test_wrong_options_are_refused(options, message):
     data = np.random.default_rng(0).normal(size=(9, 4))
     with pytest.raises(ValueError, match=message):
         signal_rank(data, **({"method": "permutation", "key": jax.random.key(0)} | options))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, np.float32(0.01), 1 / 30, 0.3])
+def test_the_smallest_number_of_draws_for_a_level_is_taken(alpha):
+    least = round(1 / float(alpha)) - 1 if alpha < 0.3 else 3
+    method, key, share = "permutation", jax.random.key(0), 1 / (least + 1)
+    assert _draws(method, key, least, alpha)[1] == least
+    assert is_significant(jnp.asarray(share, jnp.result_type(alpha)), jnp.asarray(alpha))
+    with pytest.raises(ValueError, match=f"`resamples` must be at least {least} for"):
+        _draws(method, key, least - 1, alpha)
 
 
 NOISES = {

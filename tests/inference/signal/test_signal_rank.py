@@ -199,6 +199,10 @@ def test_the_number_of_observations_can_be_handed_on():
     again = jax.jit(lambda data: rmt.inference.signal_rank_of_levels(found.levels[::-1], signal_rank(data).n, 12).rank)
     assert again(data) == found.rank
     assert signal_rank(data, n=30.5).n == 30.5
+    few = jax.jit(lambda n: signal_rank(data, n=n))
+    assert few(30.5).rank == 2
+    assert few(41).rank == -1
+    assert np.isnan(few(41).p_values).all()
 
 
 def test_one_compilation_serves_all_numbers_of_observations():
@@ -220,7 +224,11 @@ def test_one_compilation_serves_all_numbers_of_observations():
         ({"noise": 0.0}, "`noise` must be positive"),
         ({"noise": np.ones(4)}, r"`noise` must be a number, or have the shape \(\) of the batch"),
         ({"max_rank": 5}, r"`max_rank` must be at most min\(n, p\) = 4"),
-        ({"method": "exact", "n": 8.5}, '`n` must be an integer for method="exact"'),
+        ({"n": 100}, "`n` must be at most 8, the number of independent rows"),
+        ({"n": 9.5, "center": False}, "`n` must be at most 9"),
+        ({"key": jax.random.key(0)}, '`key` must be left out for method="tracy-widom", which makes no draws'),
+        ({"resamples": 99, "method": "exact"}, '`resamples` must be left out for method="exact"'),
+        ({"method": "exact", "n": 7.5}, '`n` must be an integer for method="exact"'),
         ({"method": "parallel-analysis", "noise": 1.0}, "`noise` must be None for parallel analysis"),
     ],
 )
@@ -238,6 +246,10 @@ def test_wrong_data_are_refused():
     for levels in ([2.0, 1.0], [-1.0, 2.0], [1.0, np.inf]):
         with pytest.raises(ValueError, match="ascending, finite and not negative"):
             signal_rank_of_levels(np.array(levels), 9, 2)
+    with pytest.raises(
+        ValueError, match=r"'hard-threshold' \(`signal_rank` has methods that need the data\), got 'perm"
+    ):
+        signal_rank_of_levels(np.ones(4), 9, 4, method="permutation")
     with pytest.raises(ValueError, match=r"all of the min\(n, p\) = 4 levels"):
         signal_rank_of_levels(np.ones(3), 9, 4)
     bad = jax.jit(signal_rank)(np.where(np.arange(36).reshape(9, 4) == 5, np.nan, data))

@@ -2,7 +2,9 @@ r"""Counts, and other data whose noise has a known variance in each entry, in sc
 
 Let $K_{ij} = u_i V_{ij} v_j$ for the variances V. Its rows shall have the sum p and its columns the sum n. The two
 conditions are met in turn, $u = p/(Vv)$ and $v = n/(V^T u)$, until the first one changes u no more (Sinkhorn and
-Knopp). They fix u and v up to a common factor, $(tu, v/t)$, which no product $u_i v_j$ contains.
+Knopp). They fix u and v up to a common factor, $(tu, v/t)$, which no product $u_i v_j$ contains, if the table does not
+fall apart into blocks. Each block of such a table has a factor of its own: the scaled data and their derivatives are
+determined, and the scales are not.
 
 **Derivative.** With $a = \log u$, $b = \log v$ the conditions have the differentials
 $p\,\dot a + K \dot b = -r$ and $n\,\dot b + K^T \dot a = -c$, where r and c are the sums over the rows and columns of
@@ -23,7 +25,7 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, in_one_precision, like
 from rmtjax._typing import ArrayLike, RealLike
-from rmtjax.inference._core.data import in_unit, masked_each, observations
+from rmtjax.inference._core.data import in_unit, masked_each, observations, to_leave_out
 
 # Counts of 1000 cells and 2000 genes take 10 to 30 steps. Where there is no solution the steps never end.
 _MOST_STEPS = 5000
@@ -104,7 +106,8 @@ def biwhiten(
     The scales depend on each other through few sums, so the noise of the scales hardly matters. The steps of Sinkhorn
     and Knopp go on until no scale changes by more than rounding. The gradient is that of the solution.
 
-    Convention: u and v are determined up to a factor, and here have the same geometric mean.
+    Convention: u and v are determined up to a factor, if the table does not fall apart into blocks, and here have the
+    same geometric mean.
 
     Args:
         data: counts, rows × columns, such as cells × genes; or any real or complex data with `variances`.
@@ -155,9 +158,7 @@ def _no_zero(kind: str, axis: int) -> _checks.Rule:
     def found(values: np.ndarray) -> str:
         zero: Any = (values <= 0).all(axis)
         numbers = np.flatnonzero(zero.reshape(-1, zero.shape[-1]).any(0))
-        shown = ", ".join(map(str, numbers[:5]))
-        more = f" and {numbers.size - 5} more" if numbers.size > 5 else ""
-        return f"{kind}s {shown}{more}; leave them out" if numbers.size > 1 else f"{kind} {shown}; leave it out"
+        return to_leave_out(kind, numbers)
 
     return _checks.Rule(lambda values: (values > 0).any(axis).all(-1), f"have no {kind} of zeros", found)
 
@@ -166,7 +167,9 @@ _NO_ZERO_ROW, _NO_ZERO_COLUMN = _no_zero("row", -1), _no_zero("column", -2)
 _SOLVED = _checks.Rule(
     lambda steps: steps < _MOST_STEPS,
     "have scales with which all rows and all columns have variance 1",
-    lambda steps: "too few entries above 0 in some rows or columns; leave these out",
+    lambda steps: (
+        "a row, a column or a block of them with too few counts in common with the rest; leave it out, or take it alone"
+    ),
 )
 
 
@@ -192,7 +195,8 @@ def _scales(variances: Float[Array, "n p"]) -> tuple[Float[Array, " n"], Float[A
 
     def going_on(state: tuple[Array, ...]) -> Array:
         *_, change, steps = state
-        return (change > tolerance) & (steps < _MOST_STEPS)
+        # Where there is no solution the scales of a block may leave the range of numbers: NaN goes on to the end.
+        return ~(change <= tolerance) & (steps < _MOST_STEPS)
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         u, v, _, steps = state

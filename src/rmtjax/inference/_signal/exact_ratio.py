@@ -256,7 +256,7 @@ def _noise_of(m: int, n: int, beta: RealOrComplex, length: int) -> _Noise:
     shape, rest = half * n * m, half * (n - 1) * (m - 1)
     log_constant = math.log(m) + math.lgamma(1 + half) + math.lgamma(shape)
     log_constant -= math.lgamma(rest) + math.lgamma(half * n) + math.lgamma(1 + half * m)
-    norm = math.exp(math.lgamma(shape) + (1 - shape) * math.log(shape) + shape)
+    norm = math.sqrt(2 * math.pi * shape) * math.exp(_remainder(shape))
     shift = 0.5 - 1 / beta
     roots = math.sqrt(n + shift), math.sqrt(m + shift)
     centre, scale = sum(roots) ** 2, sum(roots) * (1 / roots[0] + 1 / roots[1]) ** (1 / 3)
@@ -273,6 +273,13 @@ def _noise_of(m: int, n: int, beta: RealOrComplex, length: int) -> _Noise:
     return _Noise(
         m, shape, rest, log_constant, polynomial, norm, step, _CHUNK if m == 2 else nodes, lower, upper, centre, scale
     )
+
+
+def _remainder(x: float) -> float:
+    """Stirling's remainder of log Γ(x), without the cancellation of its large terms."""
+    if x < 30:
+        return math.lgamma(x) - (x - 0.5) * math.log(x) + x - math.log(2 * math.pi) / 2
+    return (1 / 12 - (1 / 360 - 1 / 1260 / x**2) / x**2) / x
 
 
 def _mean(m: int, n: int, beta: RealOrComplex, length: int) -> np.ndarray:

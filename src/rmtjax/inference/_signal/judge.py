@@ -33,7 +33,6 @@ class Seen(NamedTuple):
 
     data: Inexact[Array, "*batch n p"]
     center: bool
-    method: RankMethod
     covariance: Inexact[Array, "..."] | None  # of the noise of a row
 
 
@@ -42,7 +41,8 @@ class SignalRank(AbstractModule):
 
     As text it is one line, and a line for each of its `warnings`. `kurtosis`, `noise_spread` and `warnings` look at the
     noise of the data, when they are asked for, so the record keeps the data in memory. A record from levels has None
-    for them, and so has one that is the result of a function under a transformation: ask for them inside of it.
+    for them, and so has one that is the result of a function under a transformation: ask for them inside of it. The
+    data are not copied or written to a file with the record, whose copy has None as well.
 
     Args:
         rank: how many levels are signal; -1 where the data are not valid.
@@ -54,6 +54,7 @@ class SignalRank(AbstractModule):
         n: number of observations that the formulas took: with `center`, the default, one less than the number of rows,
             unlike in `Denoised`; or the number that was given. An integer unless it was given as another number.
         p: number of variables; static.
+        method: the method that was taken; static.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -72,6 +73,7 @@ class SignalRank(AbstractModule):
     spikes: SpikeEstimates
     n: int | Float[Array, ""]
     p: int = eqx.field(static=True)
+    method: RankMethod = eqx.field(static=True)
 
     _derived = ("warnings",)
     # Set by `signal_rank`. It is not a leaf: data are not copied, and records derived from this one do not inherit it.
@@ -79,7 +81,7 @@ class SignalRank(AbstractModule):
 
     @property
     def kurtosis(self) -> Float[Array, "*batch"] | None:
-        r"""The excess kurtosis of the noise, 0 for normal noise: of what is left of the data without the signal.
+        r"""The excess kurtosis of the noise, which is left of the data without the signal; 0 for normal noise.
 
         It is the mean over the columns, each in its own unit. For complex data it is $E|x|^4/(E|x|^2)^2 - 2$. For
         normal noise its mean is 0 and its standard deviation about $\sqrt{24/np}$, or $\sqrt{4/np}$ if it is complex.
@@ -99,7 +101,7 @@ class SignalRank(AbstractModule):
 
     @property
     def warnings(self) -> tuple[str, ...] | None:
-        """What the noise is like that the method assumes not to be like that, in words, and which method holds for it.
+        """Ways in which the noise departs from what the method assumes, each with a method that allows for it.
 
         Normal noise of equal columns is warned of by chance in 1 % of the matrices for heavy or light tails and in 1 %
         for unequal columns. Departures that hardly change the rate of false alarms are left unsaid. It needs known
@@ -107,26 +109,40 @@ class SignalRank(AbstractModule):
         """
         np.asarray(self.rank)  # refused under a transformation, before anything is computed
         check = self._check()
-        if check is None or self._seen is None:
+        if check is None:
             return None
-        needs = METHODS[self._seen.method]
+        needs = METHODS[self.method]
         known = {"assumes_normal": needs.assumes_normal, "assumes_equal_columns": needs.assumes_equal_columns}
         return warnings(check, **known)
 
     def _check(self) -> NoiseCheck | None:
         if self._seen is None:
             return None
-        data, center, _, covariance = self._seen
+        data, center, covariance = self._seen
         if covariance is not None:
             data = (departures(data) if center else data) @ roots(covariance).white
         return checked_noise(data, self.rank, center)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a file gets: all but the data."""
+        return {name: value for name, value in self.__dict__.items() if name != "_seen"}
+
     def __str__(self) -> str:
-        if isinstance(self.rank, Tracer) or self.rank.ndim:
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(self)) or not self.rank.size:
             return repr(self)
-        found = f"{int(self.rank)} of {self.levels.shape[-1]} levels are signal; n = {self.n:.6g}, p = {self.p}"
-        lines = [f"{found}, noise {float(self.noise):.4g}", *(f"warning: {each}" for each in self.warnings or ())]
-        return "\n".join(lines)
+        found = f"{_span(self.rank)} of {self.levels.shape[-1]} levels are signal ({self.method})"
+        each = f" in each of {self.rank.size} matrices" if self.rank.ndim else ""
+        unseen = ", noise not looked at" if self._seen is None else ""
+        line = f"{found}{each}; n = {_span(self.n, '.6g')}, p = {self.p}, noise {_span(self.noise, '.4g')}{unseen}"
+        return "\n".join([line, *(f"warning: {each}" for each in self.warnings or ())])
+
+
+def _span(values: Any, kind: str = "") -> str:
+    """A number, or the smallest and the largest of several; NaN and -1, of invalid matrices, only if all are."""
+    numbers = np.ravel(np.asarray(values))
+    valid = numbers[numbers >= 0]
+    ends = (valid.min(), valid.max()) if valid.size else (numbers[0],)
+    return " to ".join(dict.fromkeys(format(end.item(), kind) for end in ends))
 
 
 class Findings(NamedTuple):
@@ -174,7 +190,7 @@ def _judged_data(
     beta = 2 if jnp.iscomplexobj(data) else 1
     draws = None if key is None else Draws(key, resamples, center)
     sample = Sample(levels, tests, n, p, beta, alpha, None if noise is None else noise / unit, integer_n, draws)
-    result = _record(sample, needs.judge(sample, *of_columns))
+    result = _record(sample, needs.judge(sample, *of_columns), method)
     return _with_unit(unit, result, _findings(levels, count, constant, columns, rows))
 
 
@@ -206,7 +222,7 @@ def judged_levels(
     unit = unit_of(jnp.sqrt(levels[..., -1]))
     scaled = levels / (unit * unit)[..., None]
     sample = Sample(scaled, tests, n, p, beta, alpha, None if noise is None else noise / unit, integer_n)
-    return _with_unit(unit, _record(sample, METHODS[method].judge(sample)), _findings(scaled, n))
+    return _with_unit(unit, _record(sample, METHODS[method].judge(sample), method), _findings(scaled, n))
 
 
 def _with_unit(unit: Float[Array, "*batch"], result: SignalRank, findings: Findings) -> tuple[SignalRank, Findings]:
@@ -229,7 +245,7 @@ def _findings(ascending: Float[Array, "*batch k"], n: Float[Array, ""] | int, *o
     return Findings(largest, jnp.sum(jnp.where(counts, lost, False), axis=-1), *of_data)
 
 
-def _record(sample: Sample, verdict: Verdict) -> SignalRank:
+def _record(sample: Sample, verdict: Verdict, method: RankMethod) -> SignalRank:
     """The result: the rank is the number of levels before the first that is not signal."""
     n, p, beta, noise, levels = sample.n, sample.p, sample.beta, sample.noise, sample.levels
     rank = jnp.sum(jnp.cumprod(verdict.signal, axis=-1), axis=-1)
@@ -248,4 +264,4 @@ def _record(sample: Sample, verdict: Verdict) -> SignalRank:
     spikes = estimates(levels, n, p, noise[..., None], beta)
     is_signal: Bool[Array, "*batch t"] = jnp.less(*aligned(jnp.arange(sample.tests, dtype=rank.dtype), rank[..., None]))
     spikes = jax.tree.map(lambda leaf: jnp.where(is_signal, leaf, jnp.nan), spikes)
-    return SignalRank(rank, verdict.p_values, edge, noise, levels, spikes, n, p)
+    return SignalRank(rank, verdict.p_values, edge, noise, levels, spikes, n, p, method)

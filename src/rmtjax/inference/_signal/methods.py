@@ -15,7 +15,7 @@ from rmtjax.inference._signal.exact import wishart_p_values
 from rmtjax.inference._signal.exact_ratio import exact_ratio_p_values
 from rmtjax.inference._signal.hard_threshold import known_noise, ratio
 from rmtjax.inference._signal.largest_level import known_noise_p_values, ratio_p_values
-from rmtjax.inference._signal.resampled import Draw, Draws, permuted, resampled, with_signs
+from rmtjax.inference._signal.resampled import Draw, Draws, is_significant, permuted, resampled, with_signs
 from rmtjax.laws import GeneralMarchenkoPastur
 
 
@@ -143,11 +143,10 @@ def _parallel_analysis(
 
 
 def _resampled(sample: Sample, spectrum: SampleSpectrum, rows: Inexact[Array, "*batch n p"], *, draw: Draw) -> Verdict:
-    """A p-value equal to alpha is significant here, and p-values behind the first that is not are not computed."""
+    """The p-values behind the first that is not significant are not computed."""
     assert sample.draws is not None
     p_values, centres = resampled(draw, sample.draws, sample.levels, spectrum.vectors, rows, sample.alpha)
-    room = 1 + 4 * float(jnp.finfo(p_values.dtype).eps)
-    return Verdict(p_values <= sample.alpha * room, p_values, centres)
+    return Verdict(is_significant(p_values, sample.alpha), p_values, centres)
 
 
 _REFUSAL = "parallel analysis, which takes it from each column"

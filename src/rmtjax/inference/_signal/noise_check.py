@@ -160,24 +160,24 @@ _LEAST_KURTOSIS, _LEAST_SHIFT = 0.25, 0.2
 
 _HEAVY = (
     "the noise has heavy tails (excess kurtosis {:.2g}), which pass for components; "
-    'method="permutation" and method="random-signs" hold for it'
+    'method="permutation" and method="random-signs" are valid for such noise'
 )
 _LIGHT = (
     "the noise has light tails (excess kurtosis {:.2g}), so that weak components are missed; "
-    'method="permutation" and method="random-signs" hold for it'
+    'method="permutation" and method="random-signs" are valid for such noise'
 )
 _UNEQUAL = (
-    "the columns have unequal noise (their variances spread by {:.0f} %), which passes for components; "
-    'method="deflated-parallel-analysis" holds for it'
+    "the columns have unequal noise (the coefficient of variation of their variances is {:.2g}), which passes for "
+    'components; method="deflated-parallel-analysis" is valid for such noise'
 )
 _STANDARDISED = (
     "the columns were divided by their own standard deviations, so that tests miss weak components and the noise is "
-    'unequal where there is signal; method="deflated-parallel-analysis" holds for them'
+    'unequal where there is signal; method="deflated-parallel-analysis" is valid for such noise'
 )
 
 
 def warnings(check: NoiseCheck, *, assumes_normal: bool, assumes_equal_columns: bool) -> tuple[str, ...]:
-    """What is wrong with the noise for a method of these assumptions, in sentences that name a method that holds."""
+    """What is wrong with the noise for a method of these assumptions, in sentences that name a valid method."""
     kurtosis, kurtosis_score, spread, spread_score, shift, standardised = map(np.asarray, check)
     clear = (np.abs(kurtosis_score) > _KURTOSIS_SCORE) & (np.abs(kurtosis) > _LEAST_KURTOSIS)
     unequal = (spread_score > _SPREAD_SCORE) & (shift > _LEAST_SHIFT)
@@ -186,7 +186,7 @@ def warnings(check: NoiseCheck, *, assumes_normal: bool, assumes_equal_columns: 
         said += _said(clear & (kurtosis > 0), kurtosis, _HEAVY)
         said += _said(clear & (kurtosis < 0), kurtosis, _LIGHT)
     if assumes_equal_columns:
-        said += _said(unequal, 100 * spread, _UNEQUAL)
+        said += _said(unequal, spread, _UNEQUAL)
         said += _said(standardised, spread, _STANDARDISED)
     return tuple(said)
 

@@ -11,7 +11,7 @@ level is near $\frac{(n - k)(p - k)}{np}\,\mu_{n,p}$ where level k + 1 is near $
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -49,6 +49,14 @@ def with_signs(key: KeyScalar, entries: Inexact[Array, "n p"], center: bool) -> 
     turned = jnp.where(jax.random.bits(key, entries.shape, jnp.uint8) < 128, entries, -entries)
     n = entries.shape[0]
     return (turned - mean_row(turned)) * (n / (n - 1)) ** 0.5 if center else turned
+
+
+ROUNDING = 4 * float(jnp.finfo(jnp.float32).eps)
+
+
+def is_significant(p_values: Any, alpha: Any) -> Any:
+    """Whether p-values that are shares of draws are at most alpha: alpha itself is, whatever its rounding is."""
+    return p_values <= alpha * (1 + ROUNDING)
 
 
 class _State(NamedTuple):
@@ -109,13 +117,11 @@ def _of_one(
             return hermitian_eigenvalues(smaller_side(drawn))[-1] * (drawn.shape[0] / n)
 
         null = grown[k] * jax.lax.map(largest, jnp.arange(draws.number))
-        count = like(null, 1 + jnp.sum(null >= levels[k]))
-        # The p-value alpha itself is significant; its rounding does not decide.
-        room = 1 + 4 * float(jnp.finfo(null.dtype).eps)
+        p_value = like(null, 1 + jnp.sum(null >= levels[k])) / (draws.number + 1)
         return _State(
             k + 1,
-            count <= alpha * (draws.number + 1) * room,
-            state.p_values.at[k].set(count / (draws.number + 1)),
+            is_significant(p_value, alpha),
+            state.p_values.at[k].set(p_value),
             state.centres.at[k].set(jnp.median(null)),
         )
 

@@ -1,7 +1,8 @@
 """Number of components of a data matrix that are signal: the levels that noise does not explain."""
 
 import dataclasses
-from typing import Annotated, Any, Literal
+import math
+from typing import Annotated, Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +11,13 @@ from jax.core import Tracer
 
 from rmtjax import _checks
 from rmtjax._typing import ArrayLike, KeyScalar, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
-from rmtjax.inference._core.data import LEVELS, masked_each, range_of_squares
+from rmtjax.inference._core.data import LEVELS, masked_each, range_of_squares, to_leave_out
 from rmtjax.inference._core.missing import with_gaps
 from rmtjax.inference._signal.judge import Seen, SignalRank, judged_data, judged_levels
 from rmtjax.inference._signal.methods import METHODS
 from rmtjax.inference._signal.noise_argument import noise_level
 from rmtjax.inference._signal.noise_covariance import covariance_of_noise
+from rmtjax.inference._signal.resampled import ROUNDING, is_significant
 
 
 def signal_rank(
@@ -29,7 +31,7 @@ def signal_rank(
     n: RealLike | None = None,
     max_rank: int | None = None,
     key: KeyScalar | None = None,
-    resamples: int = 199,
+    resamples: int | None = None,
     missing: Literal["drop"] | None = None,
 ) -> SignalRank:
     r"""The number of components of a data matrix that are signal, by tests of its levels from the largest on.
@@ -43,7 +45,8 @@ def signal_rank(
       and 5.1 %, down to matrices of 50 × 20; for unknown noise it falls to 4 % at 20 × 5, 2 % at 5 × 5 and 0 at 4 × 3.
     - `"exact"`: the same by the exact law of the largest level, or of its ratio to the sum, from determinants and
       Pfaffians, so that the rate is `alpha` at every size. Each level takes $O(\min(n, p)^3)$ operations, for unknown
-      noise up to 256 times. A matrix of 8 × 8 takes 40 ms, one of 20 × 20 half a second; `max_rank` asks for few.
+      noise up to 256 times. A matrix of 8 × 8 takes 40 ms, one of 20 × 20 half a second; `max_rank` asks for few. With
+      `max_rank=1` the first call takes 3 s for 40 × 20 and 6 s for 160 × 80, to compile.
     - `"parallel-analysis"`: a level is signal if it is above the upper edge of `laws.GeneralMarchenkoPastur` for the
       mean squares of the columns, which need not be equal (derandomised parallel analysis).
     - `"deflated-parallel-analysis"`: the same for columns without the part of larger levels above the edge of the
@@ -83,27 +86,29 @@ def signal_rank(
 
     Args:
         data: real or (circular) complex, with observations in rows, batched over leading axes.
-        method: one of the seven; static. By default it is `"exact"` if $\min(n, p) \le 5$, $\max(n, p) \le 100$ and no
-            `n` is given, and `"tracy-widom"` otherwise.
+        method: one of the seven; static. By default it is `"exact"` if $\min(n, p) \le 3$, $\max(n, p) \le 100$ and no
+            `n` is given, and `"tracy-widom"` otherwise. The former takes 1 ms for such a matrix, and a batch as often.
         alpha: significance level of each test, between 0 and 1.
         noise: σ > 0 if it is known, a number for all matrices or one for each matrix of the batch.
         noise_covariance: Σ, where the noise of the columns is correlated or has known different levels. The noise of a
             row then has the covariance σ²Σ, and everything is said of the rows with white noise: levels, edge and
             spikes are those of $L^{-1} S L^{-*}$, $\Sigma = LL^*$. Positive definite, `(p, p)`, or one for each matrix.
-            An estimate from a few observations of noise alone makes false alarms, in 13 % of matrices instead of 5 %
-            even for 100 p observations. `signal_rank_above_noise` takes the observations themselves.
+            An estimate from a few observations of noise alone makes false alarms, in 13 % of 100 × 20 matrices instead
+            of 5 % even for 100 p observations. `signal_rank_above_noise` takes the observations themselves.
         center: whether the mean of each column is unknown and is taken away, at the price of one observation; static.
-        n: an effective number of observations instead of the number of rows.
+        n: an effective number of observations, of rows that depend on each other. It is at most the number of rows, or
+            one less with `center`.
         max_rank: how many levels are judged, by default all $\min(n, p)$; static.
-        key: a typed key, for the draws of `"permutation"` and `"random-signs"`.
-        resamples: number R of these draws for each level, static. No p-value is smaller than $1/(R + 1)$. They end with
-            the first p-value above `alpha`, and later ones are NaN.
+        key: a typed key, for the draws of `"permutation"` and `"random-signs"`, and for these methods only.
+        resamples: number R of these draws for each level, by default 199; static. No p-value is smaller than
+            $1/(R + 1)$, which may be at most `alpha`. They end with the first p-value above `alpha`, and later ones are
+            NaN.
         missing: `"drop"` leaves out rows with NaN or masked entries of NumPy, which are refused by default; static. The
             values must be known: not under `jit` or `vmap`. Moments of pairs would not do, because entries that are
             missing spread a strong component over further levels.
 
     Returns:
-        A record with `rank`, `p_values`, `edge`, `noise`, `levels` and `spikes`, and n and p as they were taken. Its
+        A record with `rank`, `p_values`, `edge`, `noise`, `levels` and `spikes`, and n, p and `method` as taken. Its
         `warnings` say in words where the noise is not what the method assumes, after `kurtosis` and `noise_spread`.
 
     Raises:
@@ -116,8 +121,9 @@ def signal_rank(
         ValueError: `alpha`, `n` or `max_rank` is outside its range.
         ValueError: `noise` is not positive, or has another shape.
         ValueError: `noise` is given for parallel analysis or a method of draws.
-        ValueError: `noise_covariance` is not positive definite, or has another shape.
-        ValueError: `key` is missing for a method of draws, `n` is given for one, or `resamples` is not positive.
+        ValueError: `noise_covariance` is not Hermitian and positive definite, or has another shape.
+        ValueError: `key` is missing for a method of draws, `n` is given for one, or `resamples` are too few.
+        ValueError: `key` or `resamples` is given for a method without draws.
 
     Example:
         >>> import jax
@@ -146,9 +152,9 @@ def signal_rank(
     if METHODS[method].refuses_n and n is not None:
         raise _checks.refusal("n", f"be None for {METHODS[method].refuses_n}", n)
     n = rows if n is None else n
-    key, resamples = _draws(method, key, resamples)
+    key, resamples = _draws(method, key, resamples, alpha)
     rest = (method, count, _integer_n(method, n, noise), center, resamples, key)
-    numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch)
+    numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch, rows)
     result, findings = judged_data(array, *numbers, covariance, *rest)
     fit = _checks.all_kept(fit, _kept("data", (_VARYING, findings.constant), (_IN_RANGE, findings.largest)))
     inputs = data, n, alpha, noise, covariance
@@ -165,7 +171,7 @@ def signal_rank(
     repeated = (_NO_REPEATED_COLUMN, findings.repeated_columns), (_NO_REPEATED_ROW, findings.repeated_rows)
     resolved = _kept("data", *repeated, (_RESOLVED, findings.unresolved, smaller, findings.largest))
     found = _finished(_checks.all_kept(valid, fit, resolved, definite), result, n)
-    object.__setattr__(found, "_seen", Seen(array, center, method, covariance))
+    object.__setattr__(found, "_seen", Seen(array, center, covariance))
     return found
 
 
@@ -187,8 +193,9 @@ def signal_rank_of_levels(
         n: number of observations behind S, n - 1 where their mean was taken away; may be an effective number.
         p: number of variables; static.
         beta: 1 for real and 2 for complex data; static.
-        method: as for `signal_rank`, without parallel analysis, which needs the columns; static. `"exact"` is compiled
-            for each n. By default it is taken if $\min(n, p) \le 5$, $\max(n, p) \le 100$ and n is an integer.
+        method: `"tracy-widom"`, `"exact"` or `"hard-threshold"`, as for `signal_rank`, whose other methods need the
+            data; static. `"exact"` is compiled for each n. By default it is taken if $\min(n, p) \le 3$,
+            $\max(n, p) \le 100$ and n is an integer.
         alpha: as for `signal_rank`.
         noise: as for `signal_rank`.
         max_rank: as for `signal_rank`.
@@ -222,6 +229,9 @@ def signal_rank_of_levels(
     count = _number_of_levels(max_rank, smaller)
     beta = _checks.dyson_index(beta, RealOrComplex)
     method = _usual_method(_whole(n), p) if method is None else method
+    if method in get_args(RankMethod) and method not in get_args(RankMethodOfLevels):
+        of_levels = ", ".join(map(repr, get_args(RankMethodOfLevels)))
+        raise _checks.refusal("method", f"be one of {of_levels} (`signal_rank` has methods that need the data)", method)
     method = _checks.choice("method", method, RankMethodOfLevels)
     static = (method, count, _integer_n(method, n, noise), p, beta)
     numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, array.shape[:-1])
@@ -232,9 +242,10 @@ def signal_rank_of_levels(
 
 
 # For unknown noise and min(n, p) = 5 the law of Tracy and Widom gives 2.0 to 4.3 % at the nominal 5 % for real entries,
-# 3.7 % at 8 × 8 and 4.5 % at 30 × 8. The exact law takes 8 ms at 5 × 5, and 40 ms at 8 × 8.
+# 3.7 % at 8 × 8 and 4.5 % at 30 × 8. At 4 × 3 it never finds anything. Of processor time the exact law takes 1 ms at
+# 20 × 3, 4 ms at 20 × 5 and 40 ms at 8 × 8, the other 0.03 ms. In a batch each matrix takes as long.
 # In single precision the constants of the exact law lose a digit with every power of ten of the larger size.
-_SMALL, _LARGE = 5, 100
+_SMALL, _LARGE = 3, 100
 
 
 def _usual_method(n: int | None, p: int) -> RankMethodOfLevels:
@@ -258,35 +269,38 @@ def _integer_n(method: RankMethod, n: Any, noise: Any) -> int:
     return whole if needs.needs_integer_n else 0
 
 
-def _draws(method: RankMethod, key: KeyScalar | None, resamples: int) -> tuple[KeyScalar | None, int]:
+def _draws(
+    method: RankMethod, key: KeyScalar | None, resamples: int | None, alpha: Any
+) -> tuple[KeyScalar | None, int]:
     """Key and number of the draws, which are None and 0 for methods without draws."""
-    resamples = _checks.integer("resamples", resamples, at_least=1)
     if not METHODS[method].needs_key:
+        for name, value in (("key", key), ("resamples", resamples)):
+            if value is not None:
+                raise _checks.refusal(name, f'be left out for method="{method}", which makes no draws', value)
         return None, 0
     if key is None:
         raise _checks.refusal("key", f'be a typed key from `jax.random.key(seed)` for method="{method}"', key)
+    resamples = 199 if resamples is None else _checks.integer("resamples", resamples, at_least=1)
+    level = _checks.scalar("alpha", alpha)
+    known = 0.0 if isinstance(level, Tracer) else float(level)
+    if 0 < known < 1 and not is_significant(1 / (resamples + 1), known):
+        least = math.ceil(1 / known * (1 - ROUNDING)) - 1
+        raise _checks.refusal("resamples", f"be at least {least} for alpha = {known:.6g}", resamples)
     return _checks.typed_key(key), resamples
-
-
-def _named(kind: str, numbers: np.ndarray) -> str:
-    """Which columns or rows to leave out."""
-    shown = ", ".join(map(str, numbers[:5]))
-    more = f" and {numbers.size - 5} more" if numbers.size > 5 else ""
-    return f"{kind}s {shown}{more}; leave them out" if numbers.size > 1 else f"{kind} {shown}; leave it out"
 
 
 def _repeated(kind: str, change: str) -> _checks.Rule:
     return _checks.Rule(
         lambda numbers: (numbers < 0).all(-1),
         f"have no {kind} that repeats another one{change}",
-        lambda numbers: _named(kind, np.unique(numbers[numbers >= 0])),
+        lambda numbers: to_leave_out(kind, np.unique(numbers[numbers >= 0])),
     )
 
 
 _VARYING = _checks.Rule(
     lambda constant: ~constant.any(-1),
     "have no constant column",
-    lambda constant: _named("column", np.flatnonzero(constant.reshape(-1, constant.shape[-1]).any(0))),
+    lambda constant: to_leave_out("column", np.flatnonzero(constant.reshape(-1, constant.shape[-1]).any(0))),
 )
 _NO_REPEATED_COLUMN = _repeated("column", " (up to its sign, and to a constant where a mean is taken away)")
 _NO_REPEATED_ROW = _repeated("row", "")
@@ -320,6 +334,15 @@ def _kept(name: str, *rules: tuple[Any, ...]) -> Any:
     return _checks.all_kept(True, *kept)
 
 
+_NOT_MORE = _checks.Rule(
+    lambda n, rows: n <= rows,
+    lambda rows: (
+        f"be at most {int(rows)}, the number of independent rows (it is an effective number of observations, "
+        "which is smaller where rows depend on each other)"
+    ),
+)
+
+
 def _number_of_levels(max_rank: int | None, most: int) -> int:
     if max_rank is None:
         return most
@@ -330,11 +353,16 @@ def _number_of_levels(max_rank: int | None, most: int) -> int:
 
 
 def _checked_numbers(
-    n: Any, alpha: Any, noise: Any, dtype: Any, batch: tuple[int, ...]
+    n: Any, alpha: Any, noise: Any, dtype: Any, batch: tuple[int, ...], rows: int | None = None
 ) -> tuple[tuple[Any, Any, Any], Any]:
-    """Number of observations, alpha and noise in the precision of the data, and whether they are valid."""
+    """Number of observations, alpha and noise in the precision of the data, and whether they are valid.
+
+    The number is at most that of the independent rows, where there are any.
+    """
     n, alpha = _checks.scalar("n", n), _checks.scalar("alpha", alpha)
     valid = _checks.all_kept(_checks.POSITIVE.kept("n", n), _checks.PROPER_FRACTION.kept("alpha", alpha))
+    if rows is not None:
+        valid = _checks.all_kept(valid, _NOT_MORE.kept("n", n, rows))
     real = jnp.finfo(dtype).dtype
     if noise is not None:
         noise, positive = noise_level(noise, batch, real)
