@@ -276,7 +276,7 @@ def test_verdicts_on_counts():
     # Three tests at 5 %, of which two see the same; the true rate is 9 % (see `TailFit.verdict`).
     power = fit_tail(rng.zipf(2.5, (200, 1000)), minimum=1, **options).verdict
     assert 0.03 < np.mean(power == "not a power law") < 0.16
-    assert np.mean(power == "power law") > 0.7
+    assert np.mean(power == "power law") > 0.5  # most others have too large a drift
     searched = fit_tail(rng.zipf(2.5, (40, 1000)), candidates=30, **options).verdict
     assert np.mean(searched == "not a power law") < 0.16
     geometric = fit_tail(rng.geometric(0.1, (20, 1000)), minimum=2, **options).verdict

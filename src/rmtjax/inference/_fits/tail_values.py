@@ -75,6 +75,14 @@ def _occur(values: Any, minimum: Any) -> tuple[Any, Any, Any]:
     return ordered, same & (place <= last) & tail, size
 
 
+def _fine(values: Any, minimum: Any) -> Any:
+    if isinstance(values, np.ndarray):
+        ordered = np.sort(values, axis=-1)
+        if not (ordered[..., 1:] == ordered[..., :-1]).any():
+            return np.ones(values.shape[:-1], bool)
+    return ~_occur(values, minimum)[1].any(-1)
+
+
 def _repeated(values: np.ndarray, minimum: np.ndarray) -> str:
     ordered, often, size = _occur(values, minimum)
     vector = int(np.argmax(often.any(-1).ravel()))
@@ -87,7 +95,7 @@ VARIED = _checks.Rule(
     _varied, lambda minimum: f"have at least 3 different positive numbers{f' from {minimum} on' if minimum > 0 else ''}"
 )
 FINE = _checks.Rule(
-    lambda values, minimum: ~_occur(values, minimum)[1].any(-1),
+    _fine,
     "not be rounded so coarsely (divide by the step and pass whole numbers with `discrete=True`; or take a larger "
     "`minimum`; or `discrete=False` takes them as they are)",
     _repeated,
