@@ -71,7 +71,7 @@ def shape(value: object, name: str = "shape") -> tuple[int, ...]:
 
 def choice(name: str, value: T, literal: Any) -> T:
     """The value of a `Literal`, the type of the argument, that equals the given one."""
-    options = get_args(literal)
+    options = get_args(getattr(literal, "__value__", literal))
     given = plain(value)
     if not isinstance(given, jax.Array | np.ndarray) and isinstance(given, Hashable) and given in options:
         return options[options.index(given)]

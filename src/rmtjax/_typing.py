@@ -63,4 +63,4 @@ Missing = Literal["pairwise", "drop"]
 SpikedLoss = Literal["frobenius", "operator", "nuclear", "stein", "entropy", "divergence", "frechet"]
 RankMethodOfLevels = Literal["tracy-widom", "exact", "hard-threshold"]
 RankMethodWithoutKey = Literal[RankMethodOfLevels, "parallel-analysis", "deflated-parallel-analysis"]
-RankMethod = Literal[RankMethodWithoutKey, "permutation", "random-signs"]
+RankMethod = TypeAliasType("RankMethod", Literal[RankMethodWithoutKey, "permutation", "random-signs"])

@@ -43,6 +43,7 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax._promotion import like
 from rmtjax._typing import RealOrComplex
+from rmtjax._varying import varies
 from rmtjax.inference._signal.exact import ABOVE, BELOW, LAST, change_below, functions_of, rule
 from rmtjax.inference._signal.largest_level import remaining
 from rmtjax.special.internal import gauss_legendre
@@ -97,7 +98,14 @@ def exact_ratio_p_values(
         functools.partial(_half_or_more, excess=abs(n - p), beta=beta),
         functools.partial(_less_than_half, nodes=nodes, size=smaller, excess=abs(n - p), beta=beta),
     )
-    one = lambda test: branches[0](*test) if smaller == 2 else jax.lax.cond(test[0] < 0.5, *branches[::-1], *test)
+
+    def one(test: tuple[Array, _Noise]) -> Float[Array, ""]:
+        if smaller == 2:
+            return branches[0](*test)
+        if varies(ratio):  # `vmap` of `cond` fails inside of `shard_map`
+            return jnp.where(test[0] < 0.5, branches[1](*test), branches[0](*test))
+        return jax.lax.cond(test[0] < 0.5, *branches[::-1], *test)
+
     values = jax.lax.map(one, (ratio.reshape(-1), columns)).reshape(ratio.shape)
     return jnp.concatenate([jnp.where(some, values, jnp.nan), last], axis=-1)
 
