@@ -229,7 +229,7 @@ def signal_rank_of_levels(
     count = _number_of_levels(max_rank, smaller)
     beta = _checks.dyson_index(beta, RealOrComplex)
     method = _usual_method(_whole(n), p) if method is None else method
-    if method in get_args(RankMethod) and method not in get_args(RankMethodOfLevels):
+    if method in tuple(METHODS) and method not in get_args(RankMethodOfLevels):
         of_levels = ", ".join(map(repr, get_args(RankMethodOfLevels)))
         raise _checks.refusal("method", f"be one of {of_levels} (`signal_rank` has methods that need the data)", method)
     method = _checks.choice("method", method, RankMethodOfLevels)
