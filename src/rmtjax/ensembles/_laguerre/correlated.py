@@ -11,9 +11,10 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._promotion import like
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import DysonIndex, KeyScalar
 from rmtjax.ensembles._core.gram_matrix import AbstractGram
+from rmtjax.ensembles._core.matrix_density import cholesky_factor, exponent, log_diagonal, whitened
 from rmtjax.linalg.internal import hermitian_part
 
 # Covariances known to be positive definite, keyed by `id`: the test takes a large part of the time of a draw.
@@ -90,6 +91,15 @@ class AbstractCorrelated(AbstractGram):
     @abstractmethod
     def _mean_factor(self) -> Float[Array, ""]:
         """The mean of the matrices in units of the covariance."""
+
+    @abstractmethod
+    def _white_logpdf(self, factor: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        """The logarithm of the density at L L*, with the factor L, for the covariance 1."""
+
+    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        (factor, known), root = cholesky_factor(matrix), self._population_root()
+        unit = exponent(self.n, self.beta) * jnp.sum(log_diagonal(root, self.beta))
+        return jnp.where(known, self._white_logpdf(whitened(*aligned(factor, root))) - unit, -jnp.inf)
 
     def cholesky(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
         """The lower triangular L of `sample(key)` = L L*, with a positive diagonal, which is drawn first.

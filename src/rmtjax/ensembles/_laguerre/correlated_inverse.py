@@ -9,14 +9,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import aligned, like
 from rmtjax._typing import ArrayLike, DysonIndex, KeyScalar, RealScalarLike
-from rmtjax.ensembles._core.matrix_density import (
-    cholesky_factor,
-    exponent,
-    inverted,
-    log_diagonal,
-    log_inverse_bartlett,
-    whitened,
-)
+from rmtjax.ensembles._core.matrix_density import inverted, log_inverse_bartlett
 from rmtjax.ensembles._laguerre.correlated import DEFINITE, FULL_DEGREES, AbstractCorrelated, population
 from rmtjax.laws import AbstractLaw
 from rmtjax.random.internal import triangular_band
@@ -82,11 +75,8 @@ class CorrelatedInverseWishart(AbstractCorrelated):
     def _components(self) -> int:
         return self.beta
 
-    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
-        (factor, known), root = cholesky_factor(matrix), self._population_root()
-        height = log_inverse_bartlett(whitened(*aligned(factor, root)), self.m, self.beta)
-        unit = exponent(self.n, self.beta) * jnp.sum(log_diagonal(root, self.beta))
-        return jnp.where(known, height - unit, -jnp.inf)
+    def _white_logpdf(self, factor: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        return log_inverse_bartlett(factor, self.m, self.beta)
 
     def _law(self) -> AbstractLaw:
         raise NotImplementedError(

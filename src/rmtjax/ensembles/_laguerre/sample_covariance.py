@@ -11,7 +11,7 @@ from rmtjax import _checks
 from rmtjax._promotion import aligned, like
 from rmtjax._typing import ArrayLike, DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.gram_matrix import AbstractGram, gram
-from rmtjax.ensembles._core.matrix_density import cholesky_factor, exponent, log_bartlett, log_diagonal, whitened
+from rmtjax.ensembles._core.matrix_density import cholesky_factor, exponent, log_bartlett, log_diagonal
 from rmtjax.ensembles._laguerre.correlated import (
     DEFINITE,
     WISHART_DEGREES,
@@ -85,11 +85,8 @@ class CorrelatedWishart(AbstractCorrelated):
     def _components(self) -> int:
         return components(self)
 
-    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
-        (factor, known), root = cholesky_factor(matrix), self._population_root()
-        height = log_bartlett(whitened(*aligned(factor, root)), self.m, self.beta)
-        unit = exponent(self.n, self.beta) * jnp.sum(log_diagonal(root, self.beta))
-        return jnp.where(known, height - unit, -jnp.inf)
+    def _white_logpdf(self, factor: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        return log_bartlett(factor, self.m, self.beta)
 
     def _law(self) -> GeneralMarchenkoPastur:
         return GeneralMarchenkoPastur(self.n / self.m, self._populations())

@@ -10,7 +10,7 @@ from rmtjax import _checks, _units
 from rmtjax._compile import compiled
 from rmtjax._typing import RealLike, RealScalarLike, ShrinkageMethodOfLevels, SpikedLoss
 from rmtjax.inference._core.data import LEVELS, masked_each
-from rmtjax.inference._covariance.shrink import METHODS, check_sizes
+from rmtjax.inference._covariance.shrink import METHODS, check_sizes, static_options
 
 
 def shrink_levels(
@@ -80,12 +80,8 @@ def _shrunk_levels(
 ) -> Float[Array, "*batch p"]:
     # What rounding makes negative is 0.
     levels, unit = _units.in_unit(jnp.maximum(levels[..., -min(n, p) :], 0), -1)
-    shrink, operands = METHODS[method], ()
-    if method == "oas":
-        shrink = partial(shrink, real=True)
-    elif method == "spiked":
-        shrink = partial(shrink, loss=loss)
-        operands = () if noise is None else (noise / jnp.sqrt(unit[..., 0]),)
+    shrink = partial(METHODS[method], **static_options(method, levels, loss))
+    operands = () if noise is None else (noise / jnp.sqrt(unit[..., 0]),)
     new, null = shrink(levels, n, p, *operands)
     without_data = jnp.broadcast_to(null[..., None], (*null.shape, p - levels.shape[-1]))
     return jnp.concatenate([without_data, new], -1) * unit

@@ -12,13 +12,12 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._typing import RealLike, RealOrComplex
 from rmtjax._units import unit_of
 from rmtjax.inference._core.data import masked_each
 from rmtjax.inference._covariance.silverstein_fit import distribution, fitted_law
-from rmtjax.inference._fits.batch import for_each, positive_values
+from rmtjax.inference._fits.batch import for_each, levels_of_sample
 from rmtjax.laws import GeneralMarchenkoPastur
 
 
@@ -48,11 +47,6 @@ class PopulationSpectrum(AbstractModule):
 
 
 _NOT_ZERO = _checks.Rule(lambda levels: levels.max(-1) > 0, "not all be 0")
-_NULL = _checks.Rule(
-    lambda dropped, largest: (abs(dropped) <= 1e-3 * largest[..., None]).all(-1),
-    "have p - n levels of 0 if there are more variables than observations (p > n; are `n` and `p` swapped?)",
-    lambda dropped, largest: f"a level {dropped.max():.3g} among them, with the largest {largest.max():.3g}",
-)
 
 
 def population_spectrum(
@@ -120,24 +114,11 @@ def population_spectrum(
         other estimates.
     """
     n = _checks.integer("n", n, at_least=2)
-    values, valid = positive_values("levels", levels, 2)
-    p = values.shape[-1] if p is None else _checks.integer("p", p, at_least=2)
+    p = None if p is None else _checks.integer("p", p, at_least=2)
     beta = _checks.dyson_index(beta, RealOrComplex)
-    rank = min(n, p)
-    if values.shape[-1] not in (rank, p):
-        got = _checks.Words(f"{values.shape[-1]} levels for n = {n} and p = {p}")
-        raise _checks.refusal("levels", f"be the min(n, p) = {rank} levels that need not be 0, or all p = {p}", got)
-    values = _ascending(values)
-    if values.shape[-1] > rank:
-        valid = _checks.all_kept(valid, _NULL.kept("levels", values[..., : p - rank], values[..., -1]))
-    values = values[..., -rank:]
+    values, p, valid = levels_of_sample(levels, n, p, 2)
     valid = _checks.all_kept(valid, _NOT_ZERO.kept("levels", values))
     return masked_each(valid, values.ndim - 1, _estimate(jax.lax.stop_gradient(values), n, p, beta))
-
-
-@compiled
-def _ascending(values: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
-    return jnp.maximum(in_order(values), 0)
 
 
 @partial(compiled, static_argnums=(1, 2, 3))

@@ -257,7 +257,7 @@ def _shrunk(
 ) -> Inexact[Array, "*batch p p"]:
     scaled = unit_diagonal or standardize
     if gaps:
-        shrink = partial(METHODS[method], **_static_options(method, data, loss))
+        shrink = partial(METHODS[method], **static_options(method, data, loss))
         matrix, unit, deviations = pairwise(data, weights, noise, method, shrink, center=center, standardize=scaled)
     else:
         matrix, unit, deviations = _complete(data, weights, noise, method, center, scaled, loss, target)
@@ -295,7 +295,7 @@ def _complete(
     if target != "identity":
         return targets.towards(target, data, center=center), unit, deviations
     rows = without_mean(data) if center else data
-    shrink, operands = partial(METHODS[method], **_static_options(method, data, loss)), ()
+    shrink, operands = partial(METHODS[method], **static_options(method, data, loss)), ()
     if weights is not None:
         rows, weights, independent = weighted.weighted_rows(data, weights, center=center)
         operands = () if method == "sample" else (independent,)
@@ -308,7 +308,7 @@ def _complete(
     return matrix, unit, deviations
 
 
-def _static_options(method: ShrinkageMethod, data: Array, loss: SpikedLoss) -> dict[str, Any]:
+def static_options(method: ShrinkageMethod, data: Array, loss: SpikedLoss) -> dict[str, Any]:
     """The static options of a method."""
     if method == "oas":
         return {"real": not jnp.iscomplexobj(data)}

@@ -29,11 +29,10 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._typing import RealLike, RealOrComplex
 from rmtjax._units import unit_of
-from rmtjax.inference._fits.batch import for_each, positive_values
+from rmtjax.inference._fits.batch import for_each, levels_of_sample
 from rmtjax.laws import MarchenkoPastur
 from rmtjax.statistics import Estimate
 
@@ -99,11 +98,6 @@ _UNEQUAL = _checks.Rule(
     lambda levels: levels[..., -1 - levels.shape[-1] // 3] > levels[..., 0],
     'not be equal for the smallest two thirds of them, as a ratio is fitted to their spread (`ratio="known"` is not)',
     lambda levels: f"{levels[..., 0].min():.3g} for all of these",
-)
-_NULL = _checks.Rule(
-    lambda dropped, largest: (abs(dropped) <= 1e-3 * largest[..., None]).all(-1),
-    "have p - n levels of 0 if there are more columns than rows (p > n; are `n` and `p` swapped?)",
-    lambda dropped, largest: f"a level {dropped.max():.3g} among them, with the largest {largest.max():.3g}",
 )
 
 
@@ -176,24 +170,11 @@ def fit_marchenko_pastur(
     n, p = (_checks.integer(name, size, at_least=1) for name, size in (("n", n), ("p", p)))
     _checks.choice("ratio", ratio, Literal["known", "fitted"])
     beta = _checks.dyson_index(beta, RealOrComplex)
-    values, valid = positive_values("levels", levels, 3)
-    rank = min(n, p)
-    if values.shape[-1] not in (rank, p):
-        got = _checks.Words(f"{values.shape[-1]} levels for n = {n} and p = {p}")
-        raise _checks.refusal("levels", f"be the min(n, p) = {rank} levels that need not be 0, or all p = {p}", got)
-    values = _ascending(values)
-    if values.shape[-1] > rank:
-        valid = _checks.all_kept(valid, _NULL.kept("levels", values[..., : p - rank], values[..., -1]))
-    values = values[..., -rank:]
+    values, p, valid = levels_of_sample(levels, n, p, 3)
     valid = _checks.all_kept(valid, _SPREAD.kept("levels", values))
-    if ratio == "fitted" and p == rank:  # for p > n the levels of 0 give a spread
+    if ratio == "fitted" and p <= n:  # for p > n the levels of 0 give a spread
         valid = _checks.all_kept(valid, _UNEQUAL.kept("levels", values))
     return _checks.masked(valid, _fit(values, n, p, ratio == "fitted", beta))
-
-
-@compiled
-def _ascending(values: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
-    return jnp.maximum(in_order(values), 0)
 
 
 @partial(compiled, static_argnums=(1, 2, 3, 4))
