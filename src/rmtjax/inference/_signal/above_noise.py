@@ -25,6 +25,7 @@ from rmtjax._typing import ArrayLike, RealScalarLike
 from rmtjax._units import largest_part
 from rmtjax.ensembles.internal import largest_jacobi_level
 from rmtjax.inference._core.data import masked_each, observations, without_mean
+from rmtjax.inference._signal.largest_root import smallest_pivot
 from rmtjax.laws import TracyWidom
 
 
@@ -140,9 +141,7 @@ def _judged(
     data, noise = (without_mean(data), without_mean(noise)) if center else (data, noise)
     n, p, m = *data.shape[-2:], noise.shape[-2]
     root = jnp.linalg.qr(noise, mode="r")
-    pivots = jnp.abs(jnp.diagonal(root, axis1=-2, axis2=-1))
-    least, most = jnp.min(pivots, axis=-1), jnp.max(pivots, axis=-1)
-    smallest = jnp.where(least > m * jnp.finfo(least.dtype).eps * most, least, 0)
+    smallest = smallest_pivot(root, m)
     # The singular values of X R⁻¹ are the roots; the levels themselves would lose half of the digits.
     data = jnp.swapaxes(data, -1, -2)
     root = jnp.broadcast_to(jnp.swapaxes(root, -1, -2), (*data.shape[:-2], p, p))

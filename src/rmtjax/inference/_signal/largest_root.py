@@ -164,9 +164,7 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, "
     size = jnp.where(size > 0, size, 1)[None]
     groups = [rows / like(rows, size) for rows in groups]
     within = jnp.concatenate([without_mean(rows) for rows in groups])
-    pivots = jnp.abs(jnp.diagonal(jnp.linalg.qr(within, mode="r")))
-    rounding = max(within.shape) * jnp.finfo(pivots.dtype).eps
-    smallest = jnp.where(jnp.min(pivots) > rounding * jnp.max(pivots), jnp.min(pivots), 0)
+    smallest = smallest_pivot(jnp.linalg.qr(within, mode="r"), max(within.shape))
     # Weighted by the roots of the sizes, the means have a part along these roots, the overall mean, to be removed.
     roots = jnp.sqrt(jnp.asarray([rows.shape[0] for rows in groups], within.real.dtype))
     unit = roots / jnp.sqrt(jnp.sum(roots**2))
@@ -177,6 +175,13 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, "
     # The Gram matrix of the rows of Q that belong to the means has the roots as levels.
     basis = jnp.linalg.qr(jnp.concatenate([between, within]))[0][: len(groups)]
     return jnp.clip(eigvalsh(basis @ adjoint(basis))[-1], 0, 1), smallest
+
+
+def smallest_pivot(triangle: Inexact[Array, "*batch k p"], size: int) -> Float[Array, "*batch"]:
+    """The smallest diagonal entry of the triangular factor of a matrix of this larger side, or 0 if it is rounding."""
+    pivots = jnp.abs(jnp.diagonal(triangle, axis1=-2, axis2=-1))
+    least, most = jnp.min(pivots, axis=-1), jnp.max(pivots, axis=-1)
+    return jnp.where(least > size * jnp.finfo(least.dtype).eps * most, least, 0)
 
 
 @partial(compiled, static_argnums=(1, 2, 3, 4))

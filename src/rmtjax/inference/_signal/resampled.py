@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
-from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles.internal import largest_laguerre_level
 from rmtjax.inference._core.data import mean_row, of_mean_zero
 from rmtjax.inference._core.sample_spectrum import smaller_side
+from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.linalg.internal import adjoint, hermitian_eigenvalues
 
 Draw = Callable[[KeyScalar, Inexact[Array, "n p"], bool], Inexact[Array, "n p"]]
@@ -117,7 +117,7 @@ def _of_one(
             return hermitian_eigenvalues(smaller_side(drawn))[-1] * (drawn.shape[0] / n)
 
         null = grown[k] * jax.lax.map(largest, jnp.arange(draws.number))
-        p_value = like(null, 1 + jnp.sum(null >= levels[k])) / (draws.number + 1)
+        p_value = monte_carlo_p_value(levels[k], null)
         return _State(
             k + 1,
             is_significant(p_value, alpha),
