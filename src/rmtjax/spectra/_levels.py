@@ -223,14 +223,16 @@ def _at(wrong: np.ndarray) -> str:
     return f", the first at {list(map(int, np.argwhere(wrong)[0]))}" if wrong.ndim else ""
 
 
-VALID = _checks.Rule(
-    lambda valid: valid,
-    "be spectra of ascending numbers in their domain",
-    lambda valid: f"{(~valid).sum()} of {valid.size} that are not{_at(~valid)}",
-)
+def _not_valid(valid: np.ndarray) -> str:
+    return f"{(~valid).sum()} of {valid.size} that are not{_at(~valid)}"
 
+
+VALID = _checks.Rule(lambda valid: valid, "be spectra of ascending numbers in their domain", _not_valid)
 _VALID_UNFOLDED = VALID._replace(
-    must=f"{VALID.must} (take a lower degree or a wider kernel where a report is not `monotone`)"
+    fault=lambda valid: (
+        f"{_not_valid(valid)}. Where the report of an unfolding is not `monotone`, take a lower degree or a wider "
+        "kernel"
+    )
 )
 
 

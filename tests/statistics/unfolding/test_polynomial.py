@@ -117,7 +117,10 @@ def test_a_polynomial_that_does_not_ascend():
     levels = np.append(np.linspace(0, 1, 79), [4.0, 7.0, 10.0])
     wave = unfold_polynomial(levels, 2)
     assert not wave.report.monotone
-    said = r"`levels` must be spectra of ascending numbers in their domain \(take a lower degree .*\), got 1 of 1 that"
+    said = (
+        r"`levels` must be spectra of ascending numbers in their domain, got 1 of 1 that are not\. Where .* is not "
+        "`monotone`, take a lower degree"
+    )
     with pytest.raises(ValueError, match=said):
         number_variance(wave, 1.0)
     assert np.isnan(jax.jit(lambda x: number_variance(unfold_polynomial(x, 2), 1.0))(levels))
