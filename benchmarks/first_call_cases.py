@@ -27,11 +27,11 @@ SILENT = (
     r"rmtjax\.(Circle|Histogram|Interval|Moments|PaddedMatrix|enable_compilation_cache)",
     r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|Fit|GoodnessOfFit|HardThreshold)",
     r"rmtjax\.inference\.(LargestRootTest|LikelihoodRatio|MarchenkoPasturFit|SignalRank|SpectraComparison)",
-    r"rmtjax\.inference\.(PopulationSpectrum|RankAboveNoise|Biwhitened)",
+    r"rmtjax\.inference\.(Biwhitened|PopulationSpectrum|RankAboveNoise|levels_near)",
     r"rmtjax\.inference\.(SpectralDensityEstimate|SpectralOutliers|SpikeEstimates|TailCutOff|TailFit|WeightSpectra)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
-    r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree)",
+    r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree|SharedDensity)",
     r"rmtjax\.spectra\.(Line|Unfolding)",
     r"rmtjax\.special\.(Airy|FredholmDeterminant)",
 )
@@ -330,6 +330,10 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
         ),
         "rmtjax.inference.fit_berry_robnik": lambda: (lambda x: rmt.inference.fit_berry_robnik(x).value, spaced),
         "rmtjax.inference.fit_crossover": lambda: (lambda x: rmt.inference.fit_crossover(x).value, spaced),
+        "rmtjax.inference.population_spectrum": lambda: (
+            lambda x: rmt.inference.population_spectrum(x, 60).levels,
+            (rmt.Wishart(20, 60).eigenvalues(key()),),
+        ),
         "rmtjax.inference.spectral_outliers": lambda: (outliers, (jnp.linspace(0, 1.2, 100),)),
         "rmtjax.inference.weight_spectra": lambda: (
             lambda w: rmt.inference.weight_spectra([w]).variance,
