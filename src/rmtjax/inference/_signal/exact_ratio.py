@@ -89,9 +89,9 @@ def exact_ratio_p_values(
     some = total > 0
     ratio = jnp.where(some, levels[..., :tested], 1) / jnp.where(some, total, 1)
     noise = _noise(smaller, abs(n - p), tested, beta)
-    cast = lambda each: jnp.asarray(each, None if each.dtype.kind == "i" else levels.dtype)
     columns = jax.tree.map(
-        lambda each: jnp.broadcast_to(cast(each), (*ratio.shape, *each.shape[1:])).reshape(-1, *each.shape[1:]), noise
+        lambda each: jnp.broadcast_to(like(levels, each), (*ratio.shape, *each.shape[1:])).reshape(-1, *each.shape[1:]),
+        noise,
     )
     nodes = int(np.max(noise.nodes))
     branches = (
@@ -119,7 +119,7 @@ def _half_or_more(u: Float[Array, ""], noise: _Noise, *, excess: int, beta: Real
     r = start + (1 - start) * (nodes + 1) / 2
     v = 1 - behind * r**2
     mean = jnp.polyval(noise.polynomial, (1 - v) / v)
-    power = beta * (2 * like(u, noise.count) + excess - 1) / 2 - 1
+    power = beta * (2 * noise.count + excess - 1) / 2 - 1
     logs = noise.log_constant + noise.rest * jnp.log(behind)
     logs = logs + (2 * noise.rest - 1) * jnp.log(r) + power * jnp.log(v)
     return (1 - start) * jnp.sum(weights * mean * jnp.exp(logs))
@@ -131,7 +131,7 @@ def _less_than_half(
     """The sum along the line through the saddle. Its nodes do not change with u in a derivative."""
     half = beta / 2
     # Below this ratio the probability is 1 to rounding.
-    lowest = jnp.maximum(half * (noise.centre - BELOW * noise.scale) / noise.shape, 1 / like(u, noise.count))
+    lowest = jnp.maximum(half * (noise.centre - BELOW * noise.scale) / noise.shape, 1 / noise.count)
     w = 1 / jnp.clip(u, lowest, 0.5)
     fixed = jax.lax.stop_gradient(w)
     tau = jnp.arange(nodes, dtype=u.dtype) * noise.step
@@ -146,7 +146,7 @@ def _less_than_half(
         return jax.lax.cond(first < noise.nodes, survival, jnp.zeros_like, points)
 
     points = (z * like(z, noise.shape / fixed / half)).reshape(-1, _CHUNK)
-    found = jax.lax.map(values, (points, jnp.arange(0, nodes, _CHUNK))).reshape(-1)
+    found = jax.lax.map(values, (points, jnp.arange(0, nodes, _CHUNK, dtype=u.dtype))).reshape(-1)
     change = w / fixed
     terms = found * jnp.exp(like(z, noise.shape) * (z * like(z, change) - 1 - jnp.log(z)))
     whole = jnp.sum(jnp.where(counts, jnp.real(terms), 0)) - jnp.real(terms[0]) / 2
@@ -177,7 +177,7 @@ def _survival(
     constant = excess * (math.log(middle) - 1) - math.lgamma(excess + 1)
     log_weight = 2 * excess * jnp.log(y / math.sqrt(middle)) - (y**2 - excess) + constant
     a, b, basis, totals = _functions(size, excess)
-    inside = jnp.arange(size) < noise.count
+    inside = np.arange(size, dtype=noise.count.dtype) < noise.count
     functions = functions_of(like(x, a), like(x, b), y**2, log_weight)
     if beta == 2:
         functions = jnp.where(inside[:, None], functions, 0)
@@ -199,13 +199,13 @@ def _with_partner(
 ) -> Complex[Array, "m+m%2 m+m%2"]:
     """The change of A, of even order. The border of an odd number becomes the partner of the last function."""
     size = totals.size
-    index, odd = np.arange(size), count % 2 == 1
+    index, odd = np.arange(size, dtype=count.dtype), count % 2 == 1
     before = jnp.where(index < count, jnp.concatenate([jnp.zeros_like(totals[:1]), totals[:-1]]), 0)
     last = jnp.sum(jnp.where(index == count - 1, totals, 0))
     border = jnp.where(odd, -(tails + change @ before) / jnp.where(odd, last, 1), 0)
     more = size % 2
     border, change = jnp.pad(border, (0, more)), jnp.pad(change, ((0, more), (0, more)))
-    place = like(change, np.arange(size + more) == count)
+    place = like(change, np.arange(size + more, dtype=count.dtype) == count)
     return change + jnp.outer(border, place) - jnp.outer(place, border)
 
 
