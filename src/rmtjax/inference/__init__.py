@@ -18,7 +18,7 @@ from rmtjax.inference._fits.spacing_fits import fit_brody as fit_brody
 from rmtjax.inference._fits.spacing_fits import fit_crossover as fit_crossover
 from rmtjax.inference._fits.tail import TailFit as TailFit
 from rmtjax.inference._fits.tail import fit_tail as fit_tail
-from rmtjax.inference._fits.tail_alternatives import LikelihoodRatio as LikelihoodRatio
+from rmtjax.inference._fits.tail_families import LikelihoodRatio as LikelihoodRatio
 from rmtjax.inference._fits.tail_families import TailCutOff as TailCutOff
 from rmtjax.inference._goodness.one_sample import GoodnessOfFit as GoodnessOfFit
 from rmtjax.inference._goodness.one_sample import anderson_darling as anderson_darling

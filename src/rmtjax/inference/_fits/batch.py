@@ -69,10 +69,12 @@ def for_each(
     its own.
     """
     batch = values.shape[:-1]
+    if not batch:  # A program without a batch of one is traced sooner.
+        return fn(values, *others) if key is None else fn(values, *others, key)
     vectors = values.reshape(-1, values.shape[-1])
     if key is None:
         found = jax.vmap(lambda vector: fn(vector, *others))(vectors)
     else:
-        keys = jax.random.split(key, vectors.shape[0]) if batch else key[None]
+        keys = jax.random.split(key, vectors.shape[0])
         found = jax.vmap(lambda vector, own: fn(vector, *others, own))(vectors, keys)
     return jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), found)

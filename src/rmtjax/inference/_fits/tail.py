@@ -1,6 +1,5 @@
 """Power laws in the tail of a spectrum, and tests of them."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
@@ -16,19 +15,13 @@ from rmtjax._module import AbstractModule
 from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
-from rmtjax.inference._fits import tail_candidates, tail_supports, tail_values
+from rmtjax.inference._fits import tail_values
 from rmtjax.inference._fits.batch import for_each, positive_values
-from rmtjax.inference._fits.tail_alternatives import (
-    LikelihoodRatio,
-    against_exponential,
-    against_log_normal,
-    largest_drift,
-)
-from rmtjax.inference._fits.tail_candidates import Tail
-from rmtjax.inference._fits.tail_families import TailCutOff, comparisons
-from rmtjax.inference._fits.tail_supports import Point, Support
+from rmtjax.inference._fits.tail_families import LikelihoodRatio, TailCutOff, comparisons
+from rmtjax.inference._fits.tail_search import Tail, fit_best, fit_from
+from rmtjax.inference._fits.tail_supports import Point, Support, draw
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
-from rmtjax.special.internal import log_one_plus
+from rmtjax.special.internal import logarithm
 from rmtjax.statistics import Estimate
 
 # The level of all tests in a verdict, and the drift of the exponent below which a tail may be a power law.
@@ -233,50 +226,15 @@ def _fit(
     discrete: bool,
     cut_off: bool,
 ) -> TailFit:
-    fit = _fit_power if maximum is None and not discrete else partial(_fit_supported, discrete=discrete)
-    options = {"places": _places(values.shape[-1], candidates), "resamples": resamples, "cut_off": cut_off}
-    return for_each(partial(fit, **options), values, minimum, maximum, key=key)
+    options = {"places": _places(values.shape[-1], candidates), "resamples": resamples}
+    fit = partial(_fit_one, discrete=discrete, cut_off=cut_off, **options)
+    return for_each(fit, values, minimum, maximum, key=key)
 
 
 _programs = programs(_fit, static_argnums=(4, 5, 6, 7), nan_is_an_answer=True)
 
 
-def _fit_power(
-    values: Float[Array, " n"],
-    minimum: Float[Array, ""] | None,
-    maximum: None,
-    key: KeyScalar | None = None,
-    *,
-    places: Int[np.ndarray, " c"],
-    resamples: int,
-    cut_off: bool,
-) -> TailFit:
-    """The power law of real numbers without end, in closed form."""
-    del maximum
-    unit, y = tail_values.logarithms(in_order(values))
-    start = None if minimum is None else tail_values.log_in(minimum, unit)
-    found = tail_candidates.fit_best(y, places) if start is None else tail_candidates.fit_from(y, start)
-    inside = y >= found.start
-    z = jnp.where(inside, jnp.where(inside, y, 0) - found.start, 0)
-    p_value = jnp.full((), jnp.nan, y.dtype) if key is None else _p_value(key, y, found, start, places, resamples)
-    begin = Point(found.start, found.start)
-    general = tail_supports.Tail(found.rate, begin, found.size, found.distance)
-    return TailFit(
-        exponent=Estimate(1 + found.rate, found.rate / jnp.sqrt(jnp.asarray(found.size, y.dtype))),
-        minimum=jnp.exp(found.start) * unit,
-        tail_size=found.size,
-        distance=found.distance,
-        p_value=p_value,
-        exponential=against_exponential(z, inside),
-        log_normal=against_log_normal(z, inside),
-        drift=largest_drift(z, inside),
-        size=values.size,
-        discrete=False,
-        cut_off=comparisons(Support(False, None), Point(y, y), general, unit, True).cut_off if cut_off else None,
-    )
-
-
-def _fit_supported(
+def _fit_one(
     values: Float[Array, " n"],
     minimum: Float[Array, ""] | None,
     maximum: Float[Array, ""] | None,
@@ -284,10 +242,9 @@ def _fit_supported(
     *,
     places: Int[np.ndarray, " c"],
     resamples: int,
-    cut_off: bool,
     discrete: bool,
+    cut_off: bool,
 ) -> TailFit:
-    """The power law of whole numbers, or up to a largest value."""
     ascending = in_order(values)
     if discrete:
         unit, x = jnp.ones((), values.dtype), _whole(ascending)
@@ -301,15 +258,15 @@ def _fit_supported(
         ends = (None if each is None else tail_values.log_in(each, unit) for each in (minimum, maximum))
         start, end = (None if y is None else Point(y, y) for y in ends)
     support = Support(discrete, end)
-    if start is None:
-        found = tail_supports.fit_best(support, x, places)
-    else:
-        found = tail_supports.fit_from(support, x, start)
+    found = fit_best(support, x, places) if start is None else fit_from(support, x, start)
     p_value = jnp.full((), jnp.nan, values.dtype)
     if key is not None:
         fixed = jax.lax.stop_gradient((x, found))
         draw = partial(_distance_of_draw, support, *fixed, None if start is not None else places)
-        p_value = _share(found.distance, draw, key, resamples)
+        # JAX's check of reused keys takes a mapped loop over keys for a second use of them.
+        distances = jax.lax.map(lambda i: draw(jax.random.fold_in(key, i)), jnp.arange(resamples))
+        distance = jax.lax.stop_gradient(found.distance)
+        p_value = monte_carlo_p_value(distance, distances).astype(distance.dtype)
     tests = comparisons(support, x, found, unit, cut_off)
     return TailFit(
         exponent=tests.exponent,
@@ -327,65 +284,28 @@ def _fit_supported(
 
 
 def _whole(ascending: Float[Array, " n"]) -> Point:
-    positive = ascending > 0
-    return Point(ascending, jnp.where(positive, jnp.log(jnp.where(positive, ascending, 1)), -jnp.inf))
+    return Point(ascending, logarithm(ascending))
 
 
 def _distance_of_draw(
-    support: Support, x: Point, found: tail_supports.Tail, places: Int[np.ndarray, " c"] | None, key: KeyScalar
+    support: Support, x: Point, found: Tail, places: Int[np.ndarray, " c"] | None, key: KeyScalar
 ) -> Array:
-    """Distance of a resample; without places that of a tail of the same size and beginning."""
+    """Distance of a resample: a tail of a binomial size and a body of the values below it.
+
+    Without places it is a tail of the same size and beginning.
+    """
     n = x.log.size
-    choice, excess, place = jax.random.uniform(key, (3, n), x.log.dtype)
-    tail = tail_supports.draw(support, found, excess).value
+    drawn = partial(draw, support, found.rate, found.begin)
     if places is None:
-        body, chosen = -jnp.inf, jnp.arange(n) < found.size
+        tail = drawn(jax.random.uniform(key, (n,), x.log.dtype))
+        value = jnp.where(jnp.arange(n) < found.size, tail, -jnp.inf)
     else:
+        # One call of the generator gives all, because each call is a large part of the program.
+        choice, excess, place = jax.random.uniform(key, (3, n), x.log.dtype)
         below = jnp.maximum(n - found.size, 1)
         body = x.value[jnp.minimum((place * like(place, below)).astype(below.dtype), below - 1)]
-        chosen = choice * n < like(choice, found.size)
-    value = in_order(jnp.where(chosen, tail, body))
+        value = jnp.where(choice * n < like(choice, found.size), drawn(excess), body)
+    value = in_order(value)
     sample = _whole(value) if support.discrete else Point(value, value)
-    if places is None:
-        return tail_supports.fit_from(support, sample, found.begin).distance
-    return tail_supports.best_distance(support, sample, places)
-
-
-def _p_value(
-    key: KeyScalar,
-    y: Float[Array, " n"],
-    found: Tail,
-    start: Float[Array, ""] | None,
-    places: Int[np.ndarray, " c"],
-    resamples: int,
-) -> Float[Array, ""]:
-    """The share of samples from the fit, the data included, that are at least as far from their own fit."""
-    y, found = jax.lax.stop_gradient((y, found))
-    draw = partial(_distance_of_tail, y, found) if start is not None else partial(_distance_of_sample, y, found, places)
-    return _share(found.distance, draw, key, resamples)
-
-
-def _share(distance: Array, draw: Callable[[KeyScalar], Array], key: KeyScalar, resamples: int) -> Float[Array, ""]:
-    """The p-value of a distance among those of the samples from the fit."""
-    distance = jax.lax.stop_gradient(distance)
-    # JAX's check of reused keys takes a mapped loop over keys for a second use of them.
-    distances = jax.lax.map(lambda i: draw(jax.random.fold_in(key, i)), jnp.arange(resamples))
-    return monte_carlo_p_value(distance, distances).astype(distance.dtype)
-
-
-def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarray, " c"], key: KeyScalar) -> Array:
-    """Distance of a resample: fitted tail of a binomial size, empirical body."""
-    n = y.size
-    # One call of the generator gives all, because each call is a large part of the program.
-    choice, excess, place = jax.random.uniform(key, (3, n), y.dtype)
-    tail = found.start - log_one_plus(-excess) / found.rate
-    below = jnp.maximum(n - found.size, 1)
-    body = y[jnp.minimum((place * like(y, below)).astype(below.dtype), below - 1)]
-    return tail_candidates.best_distance(in_order(jnp.where(choice * n < like(y, found.size), tail, body)), places)
-
-
-def _distance_of_tail(y: Float[Array, " n"], found: Tail, key: KeyScalar) -> Array:
-    """Distance of a resampled tail of the same size, which does not depend on its beginning and rate."""
-    excess = jax.random.exponential(key, y.shape, y.dtype)
-    z = in_order(jnp.where(jnp.arange(y.size) < found.size, excess, -jnp.inf))
-    return tail_candidates.fit_from(z, jnp.zeros((), y.dtype)).distance
+    fit = fit_from(support, sample, found.begin) if places is None else fit_best(support, sample, places)
+    return fit.distance

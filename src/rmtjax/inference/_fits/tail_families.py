@@ -1,47 +1,60 @@
-r"""Exponential, log-normal and cut-off laws against a power law, for any support, as exponential families.
+r"""Exponential, log-normal and cut-off laws of the tail of a sample against a power law, on any support.
 
-With $z = \log(x/x_{\min})$ all are $\propto e^{\eta \cdot T}$ with a vector T of functions of x: z for the power law,
+All are exponential families $\propto e^{\eta \cdot T}$ of functions of $z = \log(x/x_{\min})$: z for the power law,
 $(z, z^2)$ for log-normal laws, $(z, x)$ for a power law with a cut-off, and x for exponential laws. Sums over the
-support are sums over nodes, with 24 whole numbers one by one, and panels of Gauss and Legendre in z. A sum beyond M is
+support are sums over nodes, which are its single numbers and panels of Gauss and Legendre. Each law is given by the
+logarithm $\Delta(z)$ of its density over that of the power law, up to a constant for which its mean over the m values
+is 0. Then the logarithm of the ratio of likelihoods is $m \log \sum_z p(z) e^{\Delta(z)}$ with the power law p. The
+likelihood is concave, and its derivatives are moments over the nodes.
 
-$$\sum_{k \ge M} f(k) = \int_{M-1/2}^\infty f\,dx + \frac1{24} \delta f - \frac{17}{5760} \delta^3 f
-+ \frac{367}{967680} \delta^5 f - \dots$$
-
-with central differences at M - 1/2. The likelihood is concave, and its derivatives are moments over the nodes.
+The power law lies on the boundary $\eta_2 = 0$ of log-normal laws. So twice the logarithm of the ratio of the
+likelihoods is 0 or a $\chi^2$ variate of one degree of freedom, with probability one half each. Vuong's normal law does
+not hold for nested families.
 """
 
-from collections.abc import Callable
-from functools import partial
-from math import comb
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import erfc
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import like
-from rmtjax.inference._fits.tail_alternatives import LikelihoodRatio
-from rmtjax.inference._fits.tail_supports import Point, Support, Tail
+from rmtjax.inference._fits.tail_search import Tail
+from rmtjax.inference._fits.tail_supports import Point, Support, terms
 from rmtjax.special.internal import gauss_legendre
 from rmtjax.statistics import Estimate
 
-# Numbers one by one, of which the last eight also carry the central differences at the last half number but four.
-_SINGLE, _SIDE = 24, 4
-_DIFFERENCES = 1 / 24, -17 / 5760, 367 / 967680, -27859 / 464486400
-# The ends of panels in units of the mean of z or of 1/(α - 1); e^-36 is below rounding.
-_PANELS = np.concatenate([np.arange(0, 2, 0.2), np.arange(2, 6, 0.4), np.arange(6, 16, 1.0), np.arange(16, 37, 2.0)])
+# The ends of panels: in units of the mean of z or of 1/(α - 1), where e^-48 is below rounding; in standard deviations
+# from the mean, for narrow log-normal laws; and in z from the largest value, near which exponential laws end.
+_PANELS = np.concatenate([np.arange(0, 2, 0.2), np.arange(2, 6, 0.4), np.arange(6, 16, 1.0), np.arange(16, 49, 2.0)])
+_NARROW = np.arange(-8.0, 9.0)
+_SHARP = np.arange(-8.0, 5.0)
+_NODES = 8
+# Newton's method takes up to 10 steps for most samples.
 _STEPS = 60
 
 
-class Nodes(NamedTuple):
-    """Points of the support, as z, with signed weights, whose modulus is given by its logarithm."""
+class LikelihoodRatio(AbstractModule):
+    """A power law against another law of the same tail.
 
-    z: Float[Array, " k"]
-    log_weight: Float[Array, " k"]
-    sign: Float[Array, " k"]
+    Args:
+        log_ratio: log-likelihood of the power law minus that of the other law; positive in favour of the power law.
+        p_value: probability of a ratio as far from 0 if both laws were equally near the truth (exponential law), or if
+            the power law were true (log-normal law).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from rmtjax.inference import fit_tail
+        >>> test = fit_tail(jnp.arange(10.0, 100.0), minimum=10.0).exponential
+        >>> print(f"{test.log_ratio:.1f}, {test.p_value:.4f}")
+        -43.9, 0.0000
+    """
+
+    log_ratio: Float[Array, "*batch"]
+    p_value: Float[Array, "*batch"]
 
 
 class TailCutOff(AbstractModule):
@@ -82,92 +95,129 @@ class Comparisons(NamedTuple):
     cut_off: TailCutOff | None
 
 
+class _Nodes(NamedTuple):
+    """Points of the support, as z, with signed weights, whose modulus is given by its logarithm."""
+
+    z: Float[Array, " k"]
+    log_weight: Float[Array, " k"]
+    sign: Float[Array, " k"]
+
+
+class _Laws(NamedTuple):
+    """Laws Δ = c·T at the nodes of the support, relative to a power law there; the functions T have the mean 0."""
+
+    log_power: Float[Array, " k"]
+    sign: Float[Array, " k"]
+    functions: Float[Array, "3 k"]
+    # All products of 1 and the functions.
+    products: Float[Array, "k 16"]
+
+    def moments(self, law: Float[Array, "f 3"]) -> tuple[Float[Array, "f 3"], Float[Array, "f 3 3"]]:
+        """The means and covariances of the functions."""
+        exponent = self.log_power[None] + _product(law, self.functions)
+        weights = self.sign[None] * jnp.exp(exponent - jnp.max(exponent, axis=-1, keepdims=True))
+        sums = _product(weights, self.products)
+        sums = (sums / sums[:, :1]).reshape(-1, 4, 4)
+        mean = sums[:, 0, 1:]
+        return mean, sums[:, 1:, 1:] - mean[:, None] * mean[..., None]
+
+    def gain(self, law: Float[Array, "f 3"]) -> Float[Array, " f"]:
+        """The logarithm of the sum of p e^Δ without a difference of two nearly equal sums."""
+        excess, power = _product(law, self.functions), self.sign * jnp.exp(self.log_power)
+        near = power[None] * jnp.expm1(jnp.minimum(excess, 1))
+        far = self.sign[None] * jnp.exp(self.log_power[None] + jnp.maximum(excess, 1)) - power[None]
+        return jnp.log1p(_product(jnp.where(excess < 1, near, far), jnp.ones_like(power)))
+
+
 def comparisons(support: Support, x: Point, found: Tail, unit: Float[Array, ""], cut_off: bool) -> Comparisons:
     """The tests against other laws, also against a cut-off if asked; the logarithms of x are those in a unit."""
-    tail = x.value >= found.begin.value
-    size = like(x.log, jnp.sum(tail))
-    average = lambda values: jnp.sum(jnp.where(tail, values, 0)) / size
+    fixed, closed = jax.lax.stop_gradient, support.end is None and not support.discrete
+    tail, size = x.value >= found.begin.value, like(x.log, found.size)
+    weight = jnp.where(tail, 1 / size, 0)
     z = jnp.where(tail, jnp.where(tail, x.log, 0) - found.begin.log, 0)
-    mean, largest = average(z), jnp.max(z)
-    nodes = _nodes(support, found.begin, 1 / found.rate if support.end is None else mean)
-    # In units of the mean and of the largest value; all families come in one loop.
-    share = lambda z: jnp.exp(jnp.minimum(z - largest, _most(z)))
-    excess = lambda z: share(z) - jnp.exp(-largest)
-    logarithm = lambda z: z / mean
-    families = [(lambda z: 0 * z, excess), (logarithm, lambda z: (z / mean) ** 2), (logarithm, share)][: 2 + cut_off]
-    functions = jnp.stack([jnp.stack([f(nodes.z) for f in family]) for family in families])
-    means = jax.lax.stop_gradient(jnp.stack([jnp.stack([average(f(z)) for f in family]) for family in families]))
-    power, none = -(found.rate + 1) * mean, 0 * mean
-    starts = [(none, -1 / means[0, 1]), (power, none), (power, none - 1)][: 2 + cut_off]
-    # Only an exponential law up to an end may ascend; others keep a quarter of their last η.
-    shrink = jnp.asarray([0.25 if support.end is None else -jnp.inf, 0, 0.25][: 2 + cut_off], mean.dtype)
-    best = jax.vmap(partial(_most_likely, nodes))(functions, means, jnp.stack([*map(jnp.stack, starts)]), shrink)
+    mean = _product(z, weight)
+    rate, begin, scale, largest = fixed((found.rate, found.begin, mean, z[-1]))
+    deviation = fixed(jnp.sqrt(_product((z - mean) ** 2, weight)))
+    nodes = _nodes(support, begin, rate, scale, deviation, largest)
 
-    base = _probabilities(nodes, -(found.rate + 1) * nodes.z)
-    moments, covariance = _moments(base, functions[1])
-    variance = covariance[0, 0] * mean**2
-    slope = average((z / mean) ** 2) - moments[1]
-    information = covariance[1, 1] - covariance[0, 1] ** 2 / covariance[0, 0]
-    at_power = jnp.stack([power, none])
-    gain = lambda i, eta: _gain(base, functions[i], jnp.stack([average(f(z)) for f in families[i]]), eta - at_power)
-    cut = None
-    if cut_off:
-        # The likelihood is concave, so that its slope at the power law decides whether any cut-off is better.
-        better = means[2, 1] < base @ functions[2, 1]
-        eta = jnp.where(better, best[2], at_power)
-        test = _nested(jnp.where(better, size * gain(2, eta), 0), 1.0)
-        cut = _cut_off(nodes, functions[2], eta, better, test, size, found, mean, largest, unit)
-    longest = jnp.log(size) / jnp.maximum(found.rate, 0)
-    if support.end is not None:
-        longest = jnp.minimum(longest, support.end.log - found.begin.log)
-    eta = (jnp.abs(slope) / information + 1.645 / jnp.sqrt(size * information)) / mean**2
+    # In units of the mean and of the largest value.
+    functions = lambda z: jnp.stack([z / scale, (z / scale - 1) ** 2, jnp.exp(jnp.minimum(z - largest, _most(z)))])
+    values = functions(z)
+    means = fixed(_product(values, weight))
+    # Zeros with the derivatives of the means.
+    change = _product(values, weight) - means
+    at_nodes = functions(nodes.z) - means[:, None]
+    power = -(rate + 1) * scale
+    log_power = power * at_nodes[0] + nodes.log_weight
+    log_power = log_power - jnp.max(log_power)
+    log_power = log_power - jnp.log(_product(jnp.exp(log_power), nodes.sign))
+    all_four = jnp.concatenate([jnp.ones_like(nodes.z)[None], at_nodes])
+    products = (all_four[:, None] * all_four[None]).reshape(16, -1).T
+    laws = _Laws(log_power, nodes.sign, at_nodes, products)
+
+    base, covariance = (each[0] for each in laws.moments(jnp.zeros_like(means)[None]))
+    # The likelihood is concave, so that its slope at the power law decides whether a law that holds it is better.
+    better = jnp.stack([jnp.isfinite(mean), base[1] > 0, base[2] > 0][: 2 + cut_off])
+    # The exponential and geometric law without an end.
+    above = means[2] - jnp.exp(-largest)
+    step = jnp.exp(-largest) / begin.value
+    steepest = jnp.log1p(step / above) / step if support.discrete else 1 / above
+    none = jnp.zeros_like(scale)
+    start = jnp.stack([-power, none, -steepest, none, none, none, none, none, none - 1])
+    law = _most_likely(laws, start.reshape(3, 3)[: 2 + cut_off], better, ascends=support.end is not None)
+    gain = laws.gain(law)
+    # The functions of a narrow tail may be one and the same by rounding.
+    better = better & jnp.isfinite(gain)
+    ratio = jnp.where(better, size * (gain - _product(law, change)), 0)
+    spread = jnp.sqrt(size * _product(_product(law[0], values - means[:, None]) ** 2, weight))
+
+    tests = _tests(ratio, spread, size, jnp.abs(power) * largest / scale)
+    variance = mean**2 if closed else covariance[0, 0] * scale**2
     # The slope of the rate in the mean is that of the implicit function.
-    rate = jax.lax.stop_gradient(found.rate) - (mean - jax.lax.stop_gradient(mean)) / jax.lax.stop_gradient(variance)
+    slopes = 1 / mean if closed else rate - (mean - scale) / variance
+    regression = covariance[0, 1] / covariance[0, 0]
+    information = covariance[1, 1] - covariance[0, 1] * regression
+    slope = change[1] - base[1] - regression * change[0]
+    bound = jnp.abs(slope) / information + 1.6448 / jnp.sqrt(size * information)
+    longest = jnp.log(size) / jnp.maximum(rate, 0)
+    if support.end is not None:
+        longest = jnp.minimum(longest, support.end.log - begin.log)
     return Comparisons(
-        Estimate(1 + rate, 1 / jnp.sqrt(size * variance)),
-        _vuong(nodes, -(found.rate + 1), best[0, 1], z, excess, tail, size),
-        _nested(jnp.where(slope < 0, size * gain(1, best[1]), 0), 0.5),
-        2 * eta * longest / (found.rate if support.end is None else 1),
-        cut,
+        Estimate(1 + slopes, 1 / jnp.sqrt(size * variance)),
+        *tests[:2],
+        2 * bound / scale**2 * longest / (rate if support.end is None else 1),
+        _cut_off(laws, law[2], power, better[2], tests[2], size, scale, jnp.exp(largest + begin.log) * unit)
+        if cut_off
+        else None,
     )
 
 
-def _vuong(
-    nodes: Nodes, power: Array, eta: Array, z: Array, excess: Callable[[Array], Array], tail: Array, size: Array
-) -> LikelihoodRatio:
-    """Vuong's test of the power law against an exponential law, which is not nested."""
-    logpdf = power * z - _log_sum(nodes, power * nodes.z)
-    other = eta * excess(z) - _log_sum(nodes, eta * excess(nodes.z))
-    difference = jnp.where(tail, logpdf - other, 0)
-    total = jnp.sum(difference)
-    spread = jnp.sqrt(jnp.sum(jnp.where(tail, (difference - total / size) ** 2, 0)))
+def _tests(ratio: Float[Array, " f"], spread: Array, size: Array, most: Array) -> tuple[LikelihoodRatio, ...]:
+    """Vuong's test against the exponential law, and those of laws on the boundary of a family, in one call of erfc."""
+    kinds = np.arange(ratio.size)
+    nested, share = jnp.asarray(kinds > 0), jnp.asarray(np.where(kinds == 1, 0.5, 1), ratio.dtype)
     # Two laws may be one and the same, such as uniform ones up to an end; they then differ by rounding.
-    largest = jnp.max(jnp.where(tail, jnp.abs(logpdf), 0))
-    differ = spread > 8 * jnp.finfo(z.dtype).eps * jnp.sqrt(size) * largest
-    p_value = erfc(jnp.abs(total) / (2**0.5 * jnp.where(differ, spread, 1)))
-    return LikelihoodRatio(total, jnp.where(differ, p_value, jnp.ones_like(p_value)))
+    apart = spread > 64 * jnp.finfo(spread.dtype).eps * jnp.sqrt(size) * (1 + most)
+    differ = jnp.where(nested, ratio < 0, apart)
+    ratio = jnp.where(nested & ~differ, 0, ratio)
+    root = jnp.sqrt(jnp.where(nested & differ, -ratio, 1))
+    place = jnp.where(nested, root, jnp.abs(ratio) / (2**0.5 * jnp.where(apart, spread, 1)))
+    p_value = jnp.where(differ, share * erfc(place), 1 + 0 * ratio)
+    return tuple(LikelihoodRatio(ratio[i], p_value[i]) for i in kinds)
 
 
 def _cut_off(
-    nodes: Nodes,
-    functions: Array,
-    eta: Array,
-    better: Array,
-    test: LikelihoodRatio,
-    size: Array,
-    found: Tail,
-    *scales: Array,
+    laws: _Laws, law: Float[Array, " 3"], power: Array, better: Array, test: LikelihoodRatio, size: Array, *each: Array
 ) -> TailCutOff:
     """The law with a cut-off in the unit of the values, with errors by the information."""
-    mean, largest, unit = scales
-    _, covariance = _moments(_probabilities(nodes, eta @ functions), functions)
-    determinant = covariance[0, 0] * covariance[1, 1] - covariance[0, 1] ** 2
-    errors = jnp.sqrt(jnp.flip(jnp.diagonal(covariance)) / jnp.where(better, determinant * size, 1))
-    pure = jnp.stack([1 / jnp.sqrt(covariance[0, 0] * size), jnp.full_like(size, jnp.nan)])
-    errors = jnp.where(better, errors, pure)
-    each = jnp.stack([mean, jnp.exp(largest + found.begin.log) * unit])
-    exponent, rate = (Estimate(*pair) for pair in zip(-eta / each, errors / each, strict=True))
-    return TailCutOff(exponent, rate, test.log_ratio, test.p_value)
+    law = jnp.where(better, law, 0)
+    covariance = laws.moments(law[None])[1][0]
+    a, b, d = covariance[0, 0], covariance[0, 2], covariance[2, 2]
+    pure = jnp.stack([1 / jnp.sqrt(a * size), jnp.full_like(size, jnp.nan)])
+    errors = jnp.where(better, jnp.sqrt(jnp.stack([d, a]) / jnp.where(better, (a * d - b**2) * size, 1)), pure)
+    exponent = Estimate(-(power + law[0]) / each[0], errors[0] / each[0])
+    # The rate of the pure law is 0 and not -0.
+    return TailCutOff(exponent, Estimate(jnp.abs(law[2]) / each[1], errors[1] / each[1]), test.log_ratio, test.p_value)
 
 
 def _most(z: Array) -> float:
@@ -175,126 +225,71 @@ def _most(z: Array) -> float:
     return 0.4 * float(np.log(jnp.finfo(z.dtype).max))
 
 
-def _nested(gain: Array, share: float) -> LikelihoodRatio:
-    """The test of a law on the boundary of a family; `share` is the probability of a positive gain."""
-    better = gain > 0
-    root = jnp.sqrt(jnp.where(better, gain, 1))
-    p_value = jnp.where(better, share * erfc(root), 1 + 0 * gain)
-    return LikelihoodRatio(-jnp.where(better, gain, 0 * gain), p_value)
-
-
-def _gain(base: Array, functions: Float[Array, "2 k"], means: Float[Array, " 2"], change: Float[Array, " 2"]) -> Array:
-    """How much more likely a value is, in the logarithm, if η changes; without a difference of two likelihoods."""
-    return -jnp.log1p(jnp.sum(base * jnp.expm1(change @ (functions - means[:, None]))))
+def _product(a: Float[Array, "*f k"], b: Float[Array, "k ..."]) -> Array:
+    """Sums as a product in full precision, which compile to fewer kernels than the sums of an array along an axis."""
+    return jax.lax.dot_general(a, b, (((a.ndim - 1,), (0,)), ((), ())), precision=jax.lax.Precision.HIGHEST)
 
 
 def _most_likely(
-    nodes: Nodes,
-    functions: Float[Array, "2 k"],
-    means: Float[Array, " 2"],
-    start: Float[Array, " 2"],
-    shrink: Float[Array, ""],
-) -> Float[Array, " 2"]:
-    """The best η, by Newton's method with steps 1/(1 + δ) for the decrement δ; a function 0 keeps its η.
+    laws: _Laws, start: Float[Array, "f 3"], better: Bool[Array, " f"], *, ascends: bool
+) -> Float[Array, "f 3"]:
+    """The best laws, by Newton's method with steps 1/(1 + δ) for the decrement δ; 0 where none is better than 0.
 
-    The second component stays below the share `shrink` of its last value, if this is finite, and thus negative.
+    The laws are of the functions 2, 0 and 1, and 0 and 2. Only an exponential law up to an end may ascend. Otherwise
+    the last component stays below a share of its last value and thus negative.
     """
-    nodes, functions, means, start = jax.lax.stop_gradient((nodes, functions, means, start))
+    tolerance = 1000 * float(jnp.finfo(start.dtype).eps)
+    kinds = np.arange(start.shape[0])
+    both, normal = jnp.asarray(kinds > 0), jnp.asarray(kinds == 1)
+    share = jnp.asarray(np.where(kinds == 1, 0, 0.25), start.dtype)
+    chosen = lambda one, two: jnp.where(normal, one, two)
 
-    def step(_: int, eta: Array) -> Array:
-        found, covariance = _moments(_probabilities(nodes, eta @ functions), functions)
-        (a, b), (_, d) = covariance
-        a = jnp.where(a == 0, 1, a)
-        slope = means - found
-        newton = jnp.stack([d * slope[0] - b * slope[1], a * slope[1] - b * slope[0]]) / (a * d - b**2)
-        decrement = jnp.sqrt(jnp.maximum(newton @ slope, 0))
-        moved = eta + newton / jnp.where(decrement < 0.25, 1, 1 + decrement)
-        bound = jnp.where(jnp.isfinite(shrink), jnp.where(jnp.isfinite(shrink), shrink, 0) * eta[1], jnp.inf)
-        moved = jnp.stack([moved[0], jnp.minimum(moved[1], bound)])
-        return jnp.where(jnp.all(jnp.isfinite(moved)), moved, eta)
+    def unfinished(state: tuple[Array, Array, Array]) -> Array:
+        return (state[0] < _STEPS) & (state[2] > tolerance)
 
-    return jax.lax.fori_loop(0, _STEPS, step, start)
+    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        i, law, _ = state
+        mean, covariance = laws.moments(law)
+        a, b = jnp.where(both, covariance[:, 0, 0], 1), chosen(covariance[:, 0, 1], covariance[:, 0, 2])
+        b, d = jnp.where(both, b, 0), chosen(covariance[:, 1, 1], covariance[:, 2, 2])
+        p, q = jnp.where(both, -mean[:, 0], 0), -chosen(mean[:, 1], mean[:, 2])
+        determinant = a * d - b**2
+        first, last = (d * p - b * q) / determinant, (a * q - b * p) / determinant
+        decrement = jnp.sqrt(jnp.maximum(first * p + last * q, 0))
+        damped = jnp.where(decrement < 0.25, 1, 1 / (1 + decrement))
+        before = chosen(law[:, 1], law[:, 2])
+        after = before + last * damped
+        bound = share * before
+        after = jnp.minimum(after, jnp.where(both, bound, jnp.inf) if ascends else bound)
+        first = law[:, 0] + first * damped
+        moves = better & jnp.isfinite(first) & jnp.isfinite(after)
+        moved = jnp.stack([first, chosen(after, 0), chosen(0, after)], axis=1)
+        return i + 1, jnp.where(moves[:, None], moved, law), jnp.max(jnp.where(moves, decrement, 0))
 
-
-def _probabilities(nodes: Nodes, exponent: Float[Array, " k"]) -> Float[Array, " k"]:
-    exponent = exponent + nodes.log_weight
-    power = nodes.sign * jnp.exp(exponent - jax.lax.stop_gradient(jnp.max(exponent)))
-    return power / jnp.sum(power)
-
-
-def _log_sum(nodes: Nodes, exponent: Float[Array, " k"]) -> Float[Array, ""]:
-    exponent = exponent + nodes.log_weight
-    largest = jax.lax.stop_gradient(jnp.max(exponent))
-    return largest + jnp.log(jnp.sum(nodes.sign * jnp.exp(exponent - largest)))
-
-
-def _moments(probabilities: Float[Array, " k"], functions: Float[Array, "d k"]) -> tuple[Array, Array]:
-    mean = functions @ probabilities
-    centred = functions - mean[:, None]
-    return mean, (centred * probabilities[None]) @ centred.T
+    first = jnp.where(better[:, None], start, 0)
+    return jax.lax.while_loop(unfinished, step, (0, first, 0 * first[0, 0] + jnp.inf))[1]
 
 
-def _nodes(support: Support, begin: Point, scale: Float[Array, ""]) -> Nodes:
-    """The nodes of a support; `scale` is that of z, up to an end its mean."""
-    scale, begin = jax.lax.stop_gradient((scale, begin))
-    ends = jnp.asarray(_PANELS, scale.dtype) * scale
-    if not support.discrete:
-        first = jnp.zeros_like(scale)
-        panels = first + ends if support.end is None else _up_to(support.end.log - begin.log, scale)
-        z, log_weight = _panels(panels)
-        return Nodes(z, log_weight + z, jnp.ones_like(z))
-    single = begin.value + jnp.arange(_SINGLE, dtype=scale.dtype)
-    weights = np.ones(_SINGLE) * (np.arange(_SINGLE) < _SINGLE - _SIDE)
-    weights[-2 * _SIDE :] += _corrections()
-    first = jnp.log1p((_SINGLE - _SIDE - 0.5) / begin.value)
-    last, near = None, jnp.asarray(weights, scale.dtype)
-    others = [single]
-    if support.end is None:
-        panels = first + ends
+def _nodes(support: Support, begin: Point, rate: Array, mean: Array, deviation: Array, largest: Array) -> _Nodes:
+    """The nodes of a support for laws of data with a given mean, deviation and largest value of z."""
+    sums = terms(support, begin.at(None))
+    start, panels = sums.start[0], jnp.asarray(_PANELS, mean.dtype)
+    narrow = mean + deviation * jnp.asarray(_NARROW, mean.dtype)
+    ends = [narrow, largest + jnp.asarray(_SHARP, mean.dtype)]
+    if sums.stop is None:
+        ends = jnp.maximum(jnp.concatenate([start + panels / rate, *ends]), start)
     else:
-        end = support.end.value
-        few = end - begin.value < _SINGLE
-        last = jnp.where(few, first, jnp.log((end - 0.5) / begin.value))
-        near = jnp.where(few, like(near, single < end), near)
-        far = end + jnp.arange(-_SIDE, _SIDE, dtype=scale.dtype)
-        others.append(jnp.where(few, begin.value, far))
-        near = jnp.concatenate([near, jnp.where(few, 0, -jnp.asarray(_corrections(), scale.dtype))])
-        panels = first + _up_to(last - first, scale)
-    z, log_weight = _panels(panels)
-    # A panel is an integral over x; the values are relative to the beginning.
-    log_weight = log_weight + z + jnp.log(begin.value)
-    numbers = jnp.log(jnp.concatenate(others) / begin.value)
-    there = near != 0
-    return Nodes(
-        jnp.concatenate([numbers, z]),
-        jnp.concatenate([jnp.where(there, jnp.log(jnp.abs(jnp.where(there, near, 1))), -jnp.inf), log_weight]),
-        jnp.concatenate([jnp.sign(near), jnp.ones_like(z)]),
-    )
-
-
-def _up_to(length: Float[Array, ""], mean: Float[Array, ""]) -> Float[Array, " p"]:
-    """The ends of panels up to a given length, which are short near both ends if the mean is."""
-    panels = jnp.asarray(_PANELS, mean.dtype)
-    both = jnp.concatenate([panels * mean, length - panels * jnp.maximum(length - mean, 0)])
-    return jnp.sort(jnp.clip(both, 0, length))
-
-
-def _panels(ends: Float[Array, " p"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-    """The nodes on panels, and the logarithms of their weights; an empty panel has the weight 0."""
-    nodes, weights = gauss_legendre(12)
-    width = ends[1:] - ends[:-1]
-    there = width > 0
-    place = jnp.asarray((nodes + 1) / 2, ends.dtype)
-    log_width = jnp.where(there, jnp.log(jnp.where(there, width, 1)), -jnp.inf)
-    z = ends[:-1, None] + width[:, None] * place[None]
-    return z.ravel(), (log_width[:, None] + jnp.asarray(np.log(weights / 2), ends.dtype)[None]).ravel()
-
-
-def _corrections() -> Float[np.ndarray, " 8"]:
-    """The weights of the central differences at a half number, for the four numbers on each side."""
-    weights = np.zeros(2 * _SIDE)
-    for j, coefficient in enumerate(_DIFFERENCES):
-        order = 2 * j + 1
-        signs = [(-1) ** (order - i) * comb(order, i) for i in range(order + 1)]
-        weights[_SIDE - 1 - j : _SIDE + 1 + j] += coefficient * np.array(signs)
-    return weights
+        # The panels are short near both ends if the mean is.
+        stop = sums.stop[0]
+        other = stop - panels * jnp.maximum(stop - start - mean, 0)
+        ends = jnp.clip(jnp.concatenate([start + panels * mean, other, *ends]), start, stop)
+    ends = jnp.sort(ends)
+    place, weights = gauss_legendre(_NODES)
+    width = (ends[1:] - ends[:-1])[:, None]
+    z = (ends[:-1, None] + width * jnp.asarray((place + 1) / 2, mean.dtype)[None]).ravel()
+    # A panel is an integral over x. An empty one has the weight 0.
+    weight = (width * jnp.asarray(weights / 2, mean.dtype)[None]).ravel()
+    weight = jnp.concatenate([sums.weight[0], weight])
+    log_weight = jnp.where(weight == 0, -jnp.inf, jnp.log(jnp.where(weight == 0, 1, jnp.abs(weight))))
+    density = jnp.concatenate([0 * sums.z[0], z + jnp.log(sums.scale[0])])
+    return _Nodes(jnp.concatenate([sums.z[0], z]), log_weight + density, jnp.sign(weight))

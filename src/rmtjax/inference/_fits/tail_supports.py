@@ -1,30 +1,37 @@
-r"""Power laws $\propto x^{-\alpha}$ of whole numbers, and power laws that end at a largest value.
+r"""The numbers on which a law of a tail lives, sums over them, and the power law $\propto x^{-\alpha}$ on them.
 
-Sums over whole numbers from x on are the Euler-Maclaurin series
+A support has whole or real numbers, from a beginning on, without end or up to an end. Everything is in $z =
+\log(x/x_{\min})$ and relative to the first number. A sum over whole numbers is 20 numbers one by one and an integral
+over the others,
 
-$$\sum_{k=x}^{b} k^{-\alpha} = \int_x^{b+1} k^{-\alpha}\,dk + E(x) - E(b + 1), \qquad
-E(x) = x^{-\alpha} \Big(\frac12 + \sum_{j\ge1} \frac{B_{2j}}{(2j)!} \frac{\alpha (\alpha + 1) \cdots (\alpha + 2j - 2)}
-{x^{2j-1}}\Big),$$
+$$\sum_{k \ge M} f(k) = \int_{M-1/2}^\infty f\,dx + \frac1{24} \delta f - \frac{17}{5760} \delta^3 f
++ \frac{367}{967680} \delta^5 f - \dots$$
 
-five terms of it, after the first 24 numbers one by one. Everything is relative to the power of the first number.
+with central differences at M - 1/2, and the negative of this at an end. So it is a sum over single numbers with signed
+weights and an integral, and this is true of every law. The mass from any number x on, which needs the power law only,
+is
+
+$$\sum_{k=x}^\infty k^{-\alpha} = x^{-\alpha} \Big(\frac x{\alpha - 1} + \frac12 + \frac\alpha{12 x} - \dots\Big),$$
+
+the series of Euler and Maclaurin.
 """
 
-from functools import partial
+from math import comb
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
 from rmtjax._promotion import like
-from rmtjax.special.internal import exp_slope, log_slope
+from rmtjax.special.internal import log_one_plus
 
-# How many numbers are added one by one, and the coefficients B_2j / (2j)! behind them.
-_FIRST = 24
+# Numbers one by one, of which the last eight carry the central differences at the last half number but four.
+_SINGLE, _SIDE = 24, 4
+_DIFFERENCES = 1 / 24, -17 / 5760, 367 / 967680, -27859 / 464486400
+# The coefficients B_2j / (2j)! of the series of Euler and Maclaurin.
 _BERNOULLI = 1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160
-# How many candidates are compared with the sample side by side.
-_BLOCK = 32
 # Secants that reach the last digit for every rate from 0.01 to 1000, and some more.
 _SECANTS = 20
 
@@ -38,13 +45,13 @@ class Point(NamedTuple):
     value: Float[Array, "..."]
     log: Float[Array, "..."]
 
-    def at(self, index: Array) -> "Point":
-        """Some of the values."""
+    def at(self, index: Array | tuple | None) -> "Point":
+        """Some of the values, or all of them with new axes."""
         return Point(self.value[index], self.log[index])
 
 
 class Support(NamedTuple):
-    """What a power law is a law of: whole or real numbers, without end or up to an end.
+    """What a law is a law of: whole or real numbers, without end or up to an end.
 
     The end of whole numbers is the first one beyond them.
     """
@@ -53,259 +60,200 @@ class Support(NamedTuple):
     end: Point | None
 
 
-class Tail(NamedTuple):
-    """A fitted tail: the rate α - 1, the beginning, the number of its values and the distance from them."""
+class Terms(NamedTuple):
+    r"""The sum of any function over a support from a beginning on, in z.
 
-    rate: Float[Array, ""]
-    begin: Point
-    size: Int[Array, ""]
-    distance: Float[Array, ""]
-
-
-def fit_from(support: Support, x: Point, begin: Point) -> Tail:
-    """The tail from a given place on; the values ascend, and the logarithm of 0 is -inf."""
-    tail = x.value >= begin.value
-    size = jnp.sum(tail)
-    mean = jnp.sum(jnp.where(tail, x.log - begin.log, 0)) / like(x.log, size)
-    rate = best_rate(support, begin, mean)
-    below, upto = _ranks(x)
-    first = x.log.size - size
-    one = Point(begin.value[None], begin.log[None])
-    steps = (below - first)[None], (upto - first)[None]
-    distance = _distances(support, x, one, rate[None], steps, size, tail[None])
-    return Tail(rate, begin, size, distance[0])
-
-
-def fit_best(support: Support, x: Point, places: Int[np.ndarray, " c"]) -> Tail:
-    """The tail with the smallest distance among those that begin at the given places; the smallest beginning wins."""
-    distance, place, rate = _search(support, jax.lax.stop_gradient(x), places)
-    there = distance < jnp.inf
-    begin = Point(*(jnp.where(there, each[place], jnp.nan) for each in x))
-    return Tail(jnp.where(there, rate, jnp.nan), begin, jnp.where(there, x.log.size - place, 0), distance)
-
-
-def best_distance(support: Support, x: Point, places: Int[np.ndarray, " c"]) -> Float[Array, ""]:
-    """The distance of the tail of `fit_best`."""
-    return _search(support, x, places)[0]
-
-
-def _search(support: Support, x: Point, places: Int[np.ndarray, " c"]) -> tuple[Array, Array, Array]:
-    """The smallest distance, infinite if there is no tail, its place and its rate."""
-    n = x.log.size
-    known = jnp.isfinite(x.log)
-    # Sums start at the largest value, so that the tails of few values keep their digits.
-    depth = jnp.where(known, x.log[-1] - x.log, 0)
-    sizes = jnp.arange(n, 0, -1)
-    means = depth - jnp.flip(jnp.cumsum(jnp.flip(depth))) / like(depth, sizes)
-    below, upto = _ranks(x)
-    usable = (known & (below == jnp.arange(n)) & (x.value < x.value[-1]))[places]
-    # Whole numbers have few different values, and thus few tails: these come first, and the loop leaves out the rest.
-    padded = np.pad(places, (0, -places.size % _BLOCK), mode="edge")
-    last = jnp.pad(usable, (0, padded.size - places.size))
-    order = jnp.asarray(padded)[jnp.argsort(~last, stable=True)]
-    number = jnp.sum(last)
-
-    def block(i: Array, best: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        begin = jax.lax.dynamic_slice(order, (i * _BLOCK,), (_BLOCK,))
-        there = i * _BLOCK + jnp.arange(_BLOCK) < number
-        start = x.at(begin)
-        rate = best_rate(support, start, jnp.where(there, means[begin], 1))
-        tail = jnp.arange(n)[None] >= begin[:, None]
-        steps = below[None] - begin[:, None], upto[None] - begin[:, None]
-        found = _distances(support, x, start, rate, steps, sizes[begin][:, None], tail)
-        found = jnp.where(there & jnp.isfinite(found), found, jnp.inf)
-        least = jnp.argmin(found)
-        there = found[least], begin[least], rate[least]
-        return jax.tree.map(partial(jnp.where, found[least] < best[0]), there, best)
-
-    start = jnp.full((), jnp.inf, depth.dtype), order[0], jnp.zeros((), depth.dtype)
-    return jax.lax.fori_loop(0, (number + _BLOCK - 1) // _BLOCK, block, start)
-
-
-def _ranks(x: Point) -> tuple[Int[Array, " n"], Int[Array, " n"]]:
-    """How many of the ascending values are below each, and how many are not above it."""
-    n = x.log.size
-    rises = x.value[1:] > x.value[:-1]
-    end = jnp.ones(1, bool)
-    below = jax.lax.cummax(jnp.where(jnp.concatenate([end, rises]), jnp.arange(n), 0))
-    upto = jax.lax.cummin(jnp.where(jnp.concatenate([rises, end]), jnp.arange(1, n + 1), n), reverse=True)
-    return below, upto
-
-
-def _distances(
-    support: Support,
-    x: Point,
-    begin: Point,
-    rate: Float[Array, " b"],
-    steps: tuple[Int[Array, "b n"], Int[Array, "b n"]],
-    size: Int[Array, "..."],
-    tail: Bool[Array, "b n"],
-) -> Float[Array, " b"]:
-    """The largest distances of the distribution functions.
-
-    Both sides of each step count, for real numbers up to 1/size; a law of whole numbers has its steps at them only.
+    It is $\sum_j w_j f(z_j) + s \int f(z) e^z dz$ from `start` to `stop`, infinity if that is None.
     """
-    begin, rate, x = Point(begin.value[:, None], begin.log[:, None]), rate[:, None], Point(x.value[None], x.log[None])
-    at = Point(jnp.where(tail, x.value, begin.value), jnp.where(tail, x.log, begin.log))
-    masses = _first_masses(support, rate, begin)
-    from_here = _mass_from(support, rate, begin, at, masses) / masses[..., :1]
-    below, upto = (like(x.log, each) / like(x.log, size) for each in steps)
-    lower = jnp.abs(1 - from_here - below)
-    if support.discrete:
-        point = jnp.exp(_log_power(support, rate, begin, at)) / masses[..., :1]
-        upper = jnp.abs(1 - from_here + point - upto)
-    else:
-        upper = jnp.abs(1 - from_here - (upto - 1 / like(x.log, size)))
-    return jnp.max(jnp.where(tail, jnp.maximum(lower, upper), 0), axis=-1)
+
+    z: Float[Array, "b k"]
+    weight: Float[Array, "b k"]
+    start: Float[Array, " b"]
+    stop: Float[Array, " b"] | None
+    scale: Float[Array, " b"]
 
 
-def best_rate(support: Support, begin: Point, mean: Float[Array, "*b"]) -> Float[Array, "*b"]:
-    """The rate at which the mean logarithm of x/begin has a given value, by secants; without derivatives.
+def terms(support: Support, begin: Point) -> Terms:
+    """The terms of sums from some beginnings on; real numbers have no single ones."""
+    zero, end = jnp.zeros_like(begin.log), support.end
+    if not support.discrete:
+        none = jnp.zeros((*zero.shape, 0), zero.dtype)
+        return Terms(none, none, zero, None if end is None else end.log - begin.log, zero + 1)
+    first = begin.value[:, None]
+    offset = jnp.arange(_SINGLE, dtype=zero.dtype)[None]
+    z, weight = jnp.log1p(offset / first), jnp.asarray(_WEIGHTS, zero.dtype)[None] + 0 * first
+    start = jnp.log1p((_SINGLE - _SIDE - 0.5) / begin.value)
+    if end is None:
+        return Terms(z, weight, start, None, begin.value)
+    few = end.value - first < _SINGLE
+    weight = jnp.where(few, like(first, first + offset < end.value), weight)
+    beyond = jnp.where(few, first, end.value + jnp.arange(-_SIDE, _SIDE, dtype=zero.dtype)[None])
+    last = jnp.where(few, 0, -jnp.asarray(_CORRECTIONS, zero.dtype)[None])
+    stop = jnp.where(few[:, 0], start, jnp.log((end.value - 0.5) / begin.value))
+    together = lambda *parts: jnp.concatenate(parts, axis=-1)
+    return Terms(together(z, jnp.log(beyond / first)), together(weight, last), start, stop, begin.value)
+
+
+def best_rate(support: Support, begin: Point, mean: Float[Array, " b"]) -> Float[Array, " b"]:
+    """The rate α - 1 at which the mean of z has a given value; with derivatives only where it has a closed form.
 
     Without an end the logarithm of the mean is a convex function of the rate, and the secants start below the root;
     with an end, the logarithm of the quotient of its distances from both ends is nearly odd.
     """
+    if not support.discrete and support.end is None:
+        return 1 / mean
     mean, begin, end = jax.lax.stop_gradient((mean, begin, support.end))
-    support = Support(support.discrete, end)
-    if support.end is None:
+    sums = terms(Support(support.discrete, end), begin)
+    if end is None:
         # Equation 3.7 of Clauset, Shalizi and Newman, which is slightly too small.
-        half = -jnp.log1p(-0.5 / begin.value) if support.discrete else 0
-        start = 1 / (mean + half)
+        start = 1 / (mean - jnp.log1p(-0.5 / begin.value))
         after = 0.9 * start
         height = lambda value: jnp.log(value / mean)
     else:
-        top = jnp.log(support.end.value - 1) if support.discrete else support.end.log
-        longest = top - begin.log
+        longest = (jnp.log(end.value - 1) if support.discrete else end.log) - begin.log
         start, after = 0 * mean, jnp.where(mean < longest / 2, 1, -1) / longest
-        height = lambda value: jnp.log(value / mean) - jnp.log((longest - value) / (longest - mean))
+        height = lambda value: jnp.log(value * (longest - mean) / (mean * (longest - value)))
 
     def step(_: int, last: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         before, high, rate = last
-        found = height(mean_logarithm(support, rate, begin))
+        found = height(mean_logarithm(sums, rate))
         secant = found * (rate - before) / (found - high)
         moved = jnp.where(high == jnp.inf, after, rate - jnp.where(jnp.isfinite(secant), secant, 0))
-        if support.end is None:
-            moved = jnp.maximum(moved, rate / 8)
-        return rate, found, moved
+        return rate, found, moved if end is not None else jnp.maximum(moved, rate / 8)
 
-    return jax.lax.fori_loop(0, _SECANTS, step, (start, jnp.full_like(start, jnp.inf), start))[2]
+    return jax.lax.fori_loop(0, _SECANTS, step, (start, 0 * start + jnp.inf, start))[2]
 
 
-def mean_logarithm(support: Support, rate: Float[Array, "*b"], begin: Point) -> Float[Array, "*b"]:
-    """The mean of the logarithm of x/begin, which is a derivative of the logarithm of the sum."""
-    return -jax.jvp(lambda rate: log_total(support, rate, begin), (rate,), (jnp.ones_like(rate),))[1]
+def mean_logarithm(sums: Terms, rate: Float[Array, " b"]) -> Float[Array, " b"]:
+    """The mean of z."""
+    if sums.stop is None:
+        shift, place = 0 * rate, sums.start + 1 / rate
+    else:
+        # The largest exponent is at an end. The mean between the ends is 1/y - 1/(e^y - 1) of their distance.
+        shift, length = jnp.maximum(-(rate + 1) * sums.stop, 0), sums.stop - sums.start
+        y = rate * length
+        near, series = jnp.abs(y) < 0.25, jnp.zeros_like(y)
+        for coefficient in reversed(_BERNOULLI):
+            series = coefficient + y * y * series
+        y = jnp.where(near, 1, y)
+        place = sums.start + length * jnp.where(near, 0.5 - rate * length * series, 1 / y - 1 / jnp.expm1(y))
+    if sums.z.shape[-1] == 0:
+        return place
+    mass = sums.scale * _integral(rate, sums.start, sums.stop, shift)
+    power = sums.weight * jnp.exp(-(rate + 1)[:, None] * sums.z - shift[:, None])
+    return (jnp.sum(power * sums.z, axis=-1) + mass * place) / (jnp.sum(power, axis=-1) + mass)
 
 
-def log_total(support: Support, rate: Float[Array, "*b"], begin: Point) -> Float[Array, "*b"]:
-    """The logarithm of the sum of (x/begin)^-α, or of the integral over x/begin."""
-    begin, rate = Point(begin.value[..., None], begin.log[..., None]), rate[..., None]
-    total = _first_masses(support, rate, begin)[..., 0]
-    return jnp.log(total) + _largest(support, rate, begin)[..., 0]
+def _integral(rate: Array, start: Array, stop: Array | None, shift: Array | float) -> Array:
+    """The integral of e^{-rate z - shift}, which overflows at neither end for any sign of the rate."""
+    if stop is None:
+        return jnp.exp(-rate * start - shift) / rate
+    size = jnp.maximum(jnp.abs(rate), _least(rate))
+    largest = jnp.where(rate > 0, start, stop)
+    return jnp.exp(-rate * largest - shift) * -jnp.expm1(-size * jnp.maximum(stop - start, 0)) / size
 
 
-def draw(support: Support, tail: Tail, u: Float[Array, " n"]) -> Point:
-    """Values of the law from uniform variates in [0, 1), by inversion, which is exact for whole numbers."""
+class Masses(NamedTuple):
+    """The power laws from some beginnings on, with what their masses need."""
+
+    support: Support
+    rate: Float[Array, "b 1"]
+    begin: Point
+    shift: Float[Array, "b 1"]
+    # The masses from each of the first 24 whole numbers and from the next one on; of real numbers, from the first on.
+    first: Float[Array, "b k"]
+
+    def power(self, at: Point) -> Float[Array, "b n"]:
+        """The summand in the unit of all masses."""
+        return jnp.exp(-(self.rate + 1) * (at.log - self.begin.log) - self.shift)
+
+    def beyond(self, at: Point) -> Float[Array, "b n"]:
+        """The mass from a value on."""
+        if not self.support.discrete:
+            return self.series(at)
+        place = jnp.minimum(at.value - self.begin.value, _SINGLE).astype(jnp.int32)
+        first = jnp.take_along_axis(self.first, place, axis=-1, mode="promise_in_bounds")
+        return jnp.where(place < _SINGLE, first, self.series(at))
+
+    def series(self, at: Point) -> Float[Array, "b n"]:
+        """The mass from a value on by an integral, for whole numbers from the 25th on."""
+        end, depth = self.support.end, at.log - self.begin.log
+        length = None if end is None else end.log - self.begin.log
+        if not self.support.discrete:
+            # Without an end the mass is not divided by the rate, as only quotients of masses count.
+            return jnp.exp(-self.rate * depth) if end is None else _integral(self.rate, depth, length, self.shift)
+        mass = self.power(at) * _ends(self.rate + 1, at.value)
+        mass = mass + self.begin.value * _integral(self.rate, depth, length, self.shift)
+        if end is None:
+            return mass
+        return jnp.where(at.value < end.value, mass - self.power(end) * _ends(self.rate + 1, end.value), 0)
+
+
+def masses(support: Support, rate: Float[Array, " b"], begin: Point) -> Masses:
+    """The masses of power laws."""
+    rate, begin, end = rate[:, None], begin.at((slice(None), None)), support.end
+    shift = 0 * rate if end is None else jnp.maximum(-(rate + int(support.discrete)) * (end.log - begin.log), 0)
+    found = Masses(support, rate, begin, shift, jnp.ones_like(rate))
     if not support.discrete:
-        longest = None if support.end is None else support.end.log - tail.begin.log
-        y = tail.begin.log + _inverse(tail.rate, u, longest)
-        return Point(y, y)
-    rate, begin = tail.rate[None], Point(tail.begin.value[None], tail.begin.log[None])
-    masses = _first_masses(support, rate, begin)
-    # A value is at least k if the mass from k on exceeds this one.
-    mass = (1 - u) * masses[0]
-    early = jnp.sum(mass[:, None] <= masses[None, 1:], axis=-1)
-    # Beyond the first numbers, a sum is the integral from half a number earlier, but for less than a number.
-    half = begin.value + _FIRST - 0.5
-    at_half = Point(half, jnp.log(half))
-    end = None if support.end is None else support.end.value - 0.5
-    longest = None if end is None else jnp.log(end / half)
-    integral = 1 / rate if longest is None else longest * exp_slope(-rate * longest)
-    share = mass / (half * integral * jnp.exp(_log_power(support, rate, begin, at_half)))
-    depth = -jnp.log(share) / rate if longest is None else _inverse(rate, 1 - share, longest)
-    k = jnp.floor(half * jnp.exp(depth) + 0.5)
-    k = jnp.maximum(k, begin.value + _FIRST)
-    at = lambda k: _mass_from(support, rate, begin, Point(k, jnp.log(k)), masses)
-    k = k + like(k, mass <= at(k + 1)) - like(k, mass > at(k))
-    value = jnp.where(early < _FIRST, begin.value + like(u, early), k)
-    if support.end is not None:
-        value = jnp.minimum(value, support.end.value - 1)
-    return Point(value, jnp.log(value))
-
-
-def _inverse(rate: Float[Array, "..."], u: Float[Array, " n"], longest: Float[Array, "..."] | None) -> Array:
-    """The logarithm of x/begin below which the law of real numbers has the mass u."""
-    if longest is None:
-        return -jnp.log1p(-u) / rate
-    part = u * longest * exp_slope(-rate * longest)
-    return jnp.minimum(part * log_slope(-rate * part), longest)
-
-
-def _first_masses(support: Support, rate: Float[Array, "*b 1"], begin: Point) -> Float[Array, "*b k"]:
-    """The sums from each of the first 24 numbers and from the next one on; for real numbers the whole integral."""
-    if not support.discrete:
-        return _by_series(support, rate, begin, begin)
-    offset = jax.lax.broadcast_to_rank(jnp.arange(_FIRST, dtype=rate.dtype), rate.ndim)
+        return found if end is None else found._replace(first=found.series(begin))
+    offset = jnp.arange(_SINGLE + 1, dtype=rate.dtype)[None]
     value = begin.value + offset
-    power = jnp.exp(-(rate + 1) * jnp.log1p(offset / begin.value) - _largest(support, rate, begin))
-    after = begin.value + _FIRST
-    if support.end is not None:
-        power, after = jnp.where(value < support.end.value, power, 0), jnp.minimum(after, support.end.value)
-    at = Point(after, begin.log + jnp.log1p((after - begin.value) / begin.value))
-    rest = _by_series(support, rate, begin, at)
-    terms = jnp.concatenate([power, jnp.broadcast_to(rest, (*power.shape[:-1], 1))], axis=-1)
-    return jnp.flip(jnp.cumsum(jnp.flip(terms, -1), -1), -1)
-
-
-def _mass_from(support: Support, rate: Array, begin: Point, at: Point, masses: Array) -> Array:
-    """The mass from a value on."""
-    series = _by_series(support, rate, begin, at)
-    if not support.discrete:
-        return series
-    offset = at.value - begin.value
-    place = jnp.minimum(offset, _FIRST).astype(jnp.int32)
-    if masses.ndim == 1:
-        first = masses[place]
-    else:
-        first = jnp.take_along_axis(masses, jnp.broadcast_to(place, (masses.shape[0], place.shape[-1])), axis=-1)
-    return jnp.where(offset < _FIRST, first, series)
-
-
-def _by_series(support: Support, rate: Array, begin: Point, at: Point) -> Array:
-    """The integral from a value on, or the sum by the series of Euler and Maclaurin."""
-    if support.end is None:
-        integral = 1 / rate
-    else:
-        depth = jnp.maximum(support.end.log - at.log, 0)
-        integral = depth * exp_slope(-rate * depth)
-    power = jnp.exp(_log_power(support, rate, begin, at))
-    if not support.discrete:
-        return power * integral
-    mass = power * (at.value * integral + _ends(rate + 1, at.value))
-    if support.end is None:
-        return mass
-    last = jnp.exp(_log_power(support, rate, begin, support.end))
-    return jnp.where(at.value < support.end.value, mass - last * _ends(rate + 1, support.end.value), 0)
-
-
-def _log_power(support: Support, rate: Array, begin: Point, at: Point) -> Array:
-    """The logarithm of the summand, in a unit near the largest one; for real numbers per logarithm of x."""
-    power = rate + 1 if support.discrete else rate
-    return -power * (at.log - begin.log) - _largest(support, rate, begin)
-
-
-def _largest(support: Support, rate: Array, begin: Point) -> Array:
-    """The logarithm of the summand at the end, where this is larger than the first one."""
-    if support.end is None:
-        return jnp.zeros_like(rate)
-    power = rate + 1 if support.discrete else rate
-    return jnp.maximum(-power * (support.end.log - begin.log), 0)
+    at = Point(value, begin.log + jnp.log1p((value - begin.value) / begin.value))
+    power = found.power(at) if end is None else jnp.where(value < end.value, found.power(at), 0)
+    rest = found.series(at.at((slice(None), slice(-1, None))))
+    sums = jax.lax.cumsum(jnp.where(offset < _SINGLE, power, rest), axis=1, reverse=True)
+    return found._replace(first=sums)
 
 
 def _ends(alpha: Array, x: Array) -> Array:
-    """The terms behind the integral, over x^-α; for α beyond 3x the sum is below the rounding of the first terms."""
-    near = jnp.abs(alpha) < 3 * x
-    alpha, inverse = jnp.where(near, alpha, 0), 1 / x
-    series = jnp.zeros_like(alpha * inverse)
-    for j in range(len(_BERNOULLI) - 1, 0, -1):
-        series = (_BERNOULLI[j] + series) * ((alpha + 2 * j - 1) * inverse) * ((alpha + 2 * j) * inverse)
-    return 0.5 + alpha * inverse * (_BERNOULLI[0] + series)
+    """The terms behind the integral, over x^-α; three are enough behind 24 numbers."""
+    square = 1 / (x * x)
+    third = _BERNOULLI[2] * (alpha + 3) * (alpha + 4) * square
+    return 0.5 + alpha / x * (_BERNOULLI[0] + (alpha + 1) * (alpha + 2) * square * (_BERNOULLI[1] + third))
+
+
+def draw(support: Support, rate: Float[Array, ""], begin: Point, u: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Values of a power law from uniform variates in [0, 1), by inversion, which is exact for whole numbers."""
+    end = support.end
+    if not support.discrete:
+        return begin.log + (-log_one_plus(-u) / rate if end is None else _between_ends(rate, u, end.log - begin.log))
+    law = masses(support, rate[None], begin.at(None))
+    # A value is at least k if the mass from k on exceeds this one.
+    mass = (1 - u) * law.first[0, 0]
+    early = jnp.sum(mass[:, None] <= law.first[:, 1:], axis=-1)
+    # Beyond the first numbers, a sum is the integral from half a number earlier, but for less than a number.
+    half = jnp.log1p((_SINGLE - 0.5) / begin.value)
+    stop = None if end is None else jnp.log((end.value - 0.5) / begin.value)
+    share = mass / (begin.value * _integral(rate, half, stop, law.shift[0, 0]))
+    depth = -jnp.log(share) / rate if stop is None else _between_ends(rate, 1 - share, stop - half)
+    k = jnp.maximum(jnp.floor(begin.value * jnp.exp(half + depth) + 0.5), begin.value + _SINGLE)
+    at = lambda k: law.beyond(Point(k, jnp.log(k)).at(None))[0]
+    k = k + like(k, mass <= at(k + 1)) - like(k, mass > at(k))
+    value = jnp.where(early < _SINGLE, begin.value + like(u, early), k)
+    return value if end is None else jnp.minimum(value, end.value - 1)
+
+
+def _between_ends(rate: Array, u: Array, length: Array) -> Array:
+    """The z up to a given length below which the law of real numbers has the mass u."""
+    size = jnp.maximum(jnp.abs(rate), _least(rate))
+    depth = -log_one_plus(jnp.where(rate > 0, u, 1 - u) * jnp.expm1(-size * length)) / size
+    return jnp.where(rate > 0, depth, length - depth)
+
+
+def _least(rate: Array) -> float:
+    """A rate at which a law is uniform in z to the last digit."""
+    return float(jnp.finfo(rate.dtype).tiny) ** 0.5
+
+
+def _corrections() -> Float[np.ndarray, " 8"]:
+    """The weights of the central differences at a half number, for the four numbers on each side."""
+    weights = np.zeros(2 * _SIDE)
+    for j, coefficient in enumerate(_DIFFERENCES):
+        order = 2 * j + 1
+        signs = [(-1) ** (order - i) * comb(order, i) for i in range(order + 1)]
+        weights[_SIDE - 1 - j : _SIDE + 1 + j] += coefficient * np.array(signs)
+    return weights
+
+
+_CORRECTIONS = _corrections()
+_WEIGHTS = np.append(np.ones(_SINGLE - _SIDE), np.zeros(_SIDE)) + np.append(np.zeros(_SINGLE - 2 * _SIDE), _CORRECTIONS)

@@ -101,8 +101,7 @@ FINE = _checks.Rule(
     _repeated,
 )
 WHOLE = _checks.Rule(
-    lambda values: (values == jnp.floor(values)).all(-1),
-    "be whole numbers where `discrete` is True (or an integer dtype)",
+    lambda values: (values % 1 == 0).all(-1), "be whole numbers where `discrete` is True (or an integer dtype)"
 )
 EXACT = _checks.Rule(
     lambda values: (values < _beyond(values)).all(-1),
