@@ -122,7 +122,7 @@ def _kaiser(data: np.ndarray) -> int:
 
 # The numbers of components of real data in the table of docs/inference/signal.md: in own units, and standardised.
 DECISIONS = {
-    "tracy-widom": (lambda data: RandomMatrixPCA().fit(data).n_components_, (29, 29), (12, 12)),
+    "tracy-widom": (lambda data: RandomMatrixPCA("tracy-widom").fit(data).n_components_, (29, 29), (12, 12)),
     "hard-threshold": (lambda data: RandomMatrixPCA("hard-threshold").fit(data).n_components_, (13, 13), (6, 3)),
     "parallel-analysis": (lambda data: RandomMatrixPCA("parallel-analysis").fit(data).signal_rank_, (1, 5), (0, 2)),
     "deflated": (lambda data: RandomMatrixPCA("deflated-parallel-analysis").fit(data).signal_rank_, (1, 7), (0, 3)),
@@ -152,6 +152,13 @@ def test_standardised_features_and_one_noise_level_for_each():
     assert found.transform(data).shape == (569, 7)
     search = GridSearchCV(found, {"randommatrixpca__alpha": [0.01, 0.05]}, cv=2).fit(data)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_the_default_method_is_that_of_the_test():
+    # Of three columns the default is exact, with a p-value of 0.0008 here and of 0.06 by the other law.
+    data = np.random.default_rng(0).normal(size=(5, 3)) + 5 * np.linspace(-1, 1, 5)[:, None]
+    ranks = [RandomMatrixPCA(method).fit(data).signal_rank_ for method in (None, "exact", "tracy-widom")]
+    assert ranks == [1, 1, 0]
 
 
 def test_methods_with_draws_are_refused():

@@ -139,7 +139,7 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     $v_k$ that are kept. It differs from that of `sklearn.decomposition.PCA` in σ² alone, the noise of the test.
 
     Args:
-        method: a method of `signal_rank` without draws.
+        method: a method of `signal_rank` without draws, by default the one that it takes by default.
         alpha: significance level of each test, between 0 and 1.
         noise: σ, if it is known.
         min_components: how many components are kept even if none is signal, as the next step of a pipeline needs data.
@@ -174,13 +174,13 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def __init__(
         self,
-        method: RankMethodWithoutKey = "tracy-widom",
+        method: RankMethodWithoutKey | None = None,
         *,
         alpha: float = 0.05,
         noise: float | None = None,
         min_components: int = 1,
     ):
-        self.method: RankMethodWithoutKey = method
+        self.method: RankMethodWithoutKey | None = method
         self.alpha = alpha
         self.noise = noise
         self.min_components = min_components
@@ -195,7 +195,8 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         least = self.min_components
         if not isinstance(least, Integral) or least < 0:
             raise _checks.refusal("min_components", "be an integer of at least 0", least)
-        _checks.choice("method", self.method, RankMethodWithoutKey)
+        if self.method is not None:
+            _checks.choice("method", self.method, RankMethodWithoutKey)
         data = np.asarray(validate_data(self, X, ensure_min_samples=3), np.float64)
         self.mean_ = data.mean(axis=0)
         varies = (data != data[0]).any(axis=0)
