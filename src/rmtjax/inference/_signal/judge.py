@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Inexact, Int
 
-from rmtjax._compile import compiled, is_small, programs
+from rmtjax._compile import compiled, is_brief, is_small, programs
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RankMethod, RealOrComplex
@@ -155,28 +155,38 @@ class Findings(NamedTuple):
     repeated_rows: Int[Array, "*batch n-1"] | None = None
 
 
-def _judged_data(
-    data: Inexact[Array, "*batch n p"],
-    n: Float[Array, ""],
-    alpha: Float[Array, ""],
-    noise: Float[Array, "..."] | None,
-    covariance: Inexact[Array, "..."] | None,
-    method: RankMethod,
-    tests: int,
-    integer_n: int,
-    center: bool,
-    resamples: int,
-    key: KeyScalar | None,
-) -> tuple[SignalRank, Findings]:
-    """The result, and what is wrong with the data; `integer_n` is n for a method that needs it, and 0 for others."""
-    needs = METHODS[method]
+class Setting(NamedTuple):
+    """What is static where data are judged."""
+
+    method: RankMethod
+    tests: int  # how many of the levels are judged
+    integer_n: int  # n for a method that needs it, and 0 for others
+    center: bool
+    resamples: int
+    p: int
+    beta: RealOrComplex
+
+
+class _Observed(NamedTuple):
+    """What data show, in their unit, before they are judged."""
+
+    levels: Float[Array, "*batch k"]
+    of_columns: tuple[Any, ...]  # the spectrum and the rows of mean 0, for methods that need columns
+    unit: Float[Array, "*batch"]
+    findings: Findings
+
+
+def _observed(
+    data: Inexact[Array, "*batch n p"], covariance: Inexact[Array, "..."] | None, setting: Setting
+) -> _Observed:
+    needs, center = METHODS[setting.method], setting.center
     data, unit = in_unit(data)
     unit = unit[..., 0, 0]
     constant = jnp.all(data == (data[..., :1, :] if center else 0), axis=-2)
-    count, p = data.shape[-2] - center, data.shape[-1]
+    count = data.shape[-2] - center
     columns = rows = None
     if needs.refuses_repeats:
-        rows = repeated_rows(data, center=center) if count <= p else None
+        rows = repeated_rows(data, center=center) if count <= setting.p else None
         columns = repeated_columns(data, center=center)
     if covariance is not None:
         data, size = in_unit((departures(data) if center else data) @ roots(covariance).white)
@@ -187,22 +197,61 @@ def _judged_data(
         levels, of_columns = spectrum.levels, (spectrum, centered)
     else:
         levels, of_columns = sample_levels(data, center=center), ()
-    beta = 2 if jnp.iscomplexobj(data) else 1
-    draws = None if key is None else Draws(key, resamples, center)
-    sample = Sample(levels, tests, n, p, beta, alpha, None if noise is None else noise / unit, integer_n, draws)
-    result = _record(sample, needs.judge(sample, *of_columns), method)
-    return _with_unit(unit, result, _findings(levels, count, constant, columns, rows))
+    return _Observed(levels, of_columns, unit, _findings(levels, count, constant, columns, rows))
 
 
-_judging = programs(_judged_data, static_argnums=(5, 6, 7, 8, 9), nan_is_an_answer=True)
+Numbers = tuple[Float[Array, ""], Float[Array, ""], Float[Array, "..."] | None]  # n, alpha and σ
+
+
+def _sample(observed: _Observed, numbers: Numbers, key: KeyScalar | None, setting: Setting) -> Sample:
+    n, alpha, noise = numbers
+    draws = None if key is None else Draws(key, setting.resamples, setting.center)
+    noise = None if noise is None else noise / observed.unit
+    return Sample(observed.levels, setting.tests, n, setting.p, setting.beta, alpha, noise, setting.integer_n, draws)
+
+
+def _verdict(observed: _Observed, numbers: Numbers, key: KeyScalar | None, setting: Setting) -> Verdict:
+    return METHODS[setting.method].judge(_sample(observed, numbers, key, setting), *observed.of_columns)
+
+
+def _concluded(
+    observed: _Observed, numbers: Numbers, verdict: Verdict, setting: Setting
+) -> tuple[SignalRank, Findings]:
+    result = _record(_sample(observed, numbers, None, setting), verdict, setting.method)
+    return _with_unit(observed.unit, result, observed.findings)
+
+
+def _judged_at_once(
+    data: Inexact[Array, "*batch n p"], covariance: Inexact[Array, "..."] | None, numbers: Numbers, setting: Setting
+) -> tuple[SignalRank, Findings]:
+    observed = _observed(data, covariance, setting)
+    return _concluded(observed, numbers, _verdict(observed, numbers, None, setting), setting)
+
+
+_program = functools.partial(programs, nan_is_an_answer=True)
+_AT_ONCE, _OBSERVED = _program(_judged_at_once, static_argnums=3), _program(_observed, static_argnums=2)
+_VERDICT, _CONCLUDED = _program(_verdict, static_argnums=3), _program(_concluded, static_argnums=3)
 # A draw takes about as many steps for each entry.
 _STEPS = 32
 
 
-@functools.wraps(_judged_data)
-def judged_data(data: Inexact[Array, "*batch n p"], *args: Any) -> tuple[SignalRank, Findings]:
-    resamples = args[8]
-    return _judging(is_small((data, *args), work=_STEPS * resamples * data.size))(data, *args)
+def judged_data(
+    data: Inexact[Array, "*batch n p"],
+    numbers: Numbers,
+    covariance: Inexact[Array, "..."] | None,
+    key: KeyScalar | None,
+    setting: Setting,
+) -> tuple[SignalRank, Findings]:
+    """The result, and what is wrong with the data."""
+    inputs = data, numbers, covariance, key
+    small = is_small(inputs)
+    if key is None:
+        return _AT_ONCE(small)(data, covariance, numbers, setting)
+    # The draws have a program of their own, because they alone run long enough for XLA's passes to pay off.
+    work = _STEPS * setting.resamples * data.size
+    observed = _OBSERVED(small)(data, covariance, setting)
+    verdict = _VERDICT(is_small(inputs, work=work), is_brief(inputs, work))(observed, numbers, key, setting)
+    return _CONCLUDED(small)(observed, numbers, verdict, setting)
 
 
 @functools.partial(compiled, static_argnums=(4, 5, 6, 7, 8), nan_is_an_answer=True)

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles.internal import largest_laguerre_level
-from rmtjax.inference._core.data import mean_row, of_mean_zero
+from rmtjax.inference._core.data import of_mean_zero
 from rmtjax.inference._core.sample_spectrum import smaller_side
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.linalg.internal import adjoint, hermitian_eigenvalues
@@ -48,7 +48,10 @@ def with_signs(key: KeyScalar, entries: Inexact[Array, "n p"], center: bool) -> 
     """
     turned = jnp.where(jax.random.bits(key, entries.shape, jnp.uint8) < 128, entries, -entries)
     n = entries.shape[0]
-    return (turned - mean_row(turned)) * (n / (n - 1)) ** 0.5 if center else turned
+    if not center:
+        return turned
+    mean = jnp.ones((1, n), turned.dtype) @ turned / n  # as a product, which needs no kernels to be compiled
+    return (turned - mean) * (n / (n - 1)) ** 0.5
 
 
 ROUNDING = 4 * float(jnp.finfo(jnp.float32).eps)

@@ -13,7 +13,7 @@ from rmtjax import _checks
 from rmtjax._typing import ArrayLike, KeyScalar, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
 from rmtjax.inference._core.data import LEVELS, masked_each, range_of_squares, to_leave_out
 from rmtjax.inference._core.missing import with_gaps
-from rmtjax.inference._signal.judge import Seen, SignalRank, judged_data, judged_levels
+from rmtjax.inference._signal.judge import Seen, Setting, SignalRank, judged_data, judged_levels
 from rmtjax.inference._signal.methods import METHODS
 from rmtjax.inference._signal.noise_argument import noise_level
 from rmtjax.inference._signal.noise_covariance import covariance_of_noise
@@ -153,9 +153,10 @@ def signal_rank(
         raise _checks.refusal("n", f"be None for {METHODS[method].refuses_n}", n)
     n = rows if n is None else n
     key, resamples = _draws(method, key, resamples, alpha)
-    rest = (method, count, _integer_n(method, n, noise), center, resamples, key)
+    beta = 2 if jnp.iscomplexobj(array) else 1
+    setting = Setting(method, count, _integer_n(method, n, noise), center, resamples, array.shape[-1], beta)
     numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch, rows)
-    result, findings = judged_data(array, *numbers, covariance, *rest)
+    result, findings = judged_data(array, numbers, covariance, key, setting)
     fit = _checks.all_kept(fit, _kept("data", (_VARYING, findings.constant), (_IN_RANGE, findings.largest)))
     inputs = data, n, alpha, noise, covariance
     known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((inputs, findings)))
@@ -166,7 +167,7 @@ def signal_rank(
             wide = jnp.asarray(wide if kept is None else wide[kept])
             sigma = None if noise is None else jnp.broadcast_to(double(noise), batch)
             shape = None if covariance is None else jnp.asarray(np.asarray(covariance), wide.dtype)
-            found, findings = judged_data(wide, double(n), double(alpha), sigma, shape, *rest)
+            found, findings = judged_data(wide, (double(n), double(alpha), sigma), shape, key, setting)
         result = jax.tree.map(lambda leaf, single: jnp.asarray(np.asarray(leaf), single.dtype), found, result)
     repeated = (_NO_REPEATED_COLUMN, findings.repeated_columns), (_NO_REPEATED_ROW, findings.repeated_rows)
     resolved = _kept("data", *repeated, (_RESOLVED, findings.unresolved, smaller, findings.largest))
