@@ -170,6 +170,28 @@ def test_functions_compile_once(name):
             jax.block_until_ready(call.fn(*args))
 
 
+DATA = jnp.sin(jnp.arange(120.0).reshape(20, 6) ** 2)
+# Functions and methods that the registry leaves to their own tests, or calls otherwise.
+OF_DATA = {
+    "population_spectrum": lambda data, key: rmt.inference.population_spectrum(jnp.linalg.eigvalsh(data.T @ data), 20),
+    "permutation": lambda data, key: rmt.inference.signal_rank(
+        data, method="permutation", key=key, max_rank=1, resamples=19
+    ),
+    "pairwise": lambda data, key: rmt.inference.shrink_covariance(data.at[3, 2].set(jnp.nan), missing="pairwise"),
+    "noise_covariance": lambda data, key: rmt.inference.denoise(data, noise_covariance=jnp.cov(data.T)),
+}
+
+
+@pytest.mark.parametrize("name", OF_DATA)
+def test_decisions_on_data_compile_once(name, getkey):
+    jax.block_until_ready(OF_DATA[name](DATA, getkey()))
+    for turn in range(1, 3):
+        data = with_new_values(DATA, turn)
+        key = getkey()
+        with no_compilation():
+            jax.block_until_ready(OF_DATA[name](data, key))
+
+
 # The function is made for the call, inside a transformation but not inside a program.
 @pytest.mark.parametrize("transform", [jax.vmap, lambda fn: jax.grad(lambda x: fn(x).sum())], ids=["vmap", "grad"])
 @pytest.mark.parametrize(
