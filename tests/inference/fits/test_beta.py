@@ -72,6 +72,15 @@ def test_fit_is_that_of_another_optimiser():
     np.testing.assert_allclose(slope, (moved[0] - moved[1]) / 2e-5, rtol=1e-5)
 
 
+def test_single_precision():
+    """The end of the range at β = 100 is far from every maximum, in single precision too."""
+    levels = triples(np.tile(RATIOS, 6))
+    fit, single = fit_beta(levels), fit_beta(levels.astype(jnp.float32))
+    assert single.value.dtype == jnp.float32
+    assert not single.at_boundary
+    np.testing.assert_allclose(single.standard_error, fit.standard_error, rtol=1e-3)
+
+
 def test_boundary():
     fit = fit_beta(triples(np.where(RATIOS < 0.5, 0.01, 0.02)))
     assert fit.at_boundary

@@ -44,6 +44,17 @@ def test_mass_and_mean_in_between():
         np.testing.assert_allclose([masses.sum(), masses @ (40 * w**4)], 1, rtol=1e-6)
 
 
+@pytest.mark.parametrize("law", [InterpolatedGapRatio, InterpolatedSpacing])
+def test_large_beta_in_single_precision(law):
+    """The density before normalisation is below the smallest number of single precision from β = 80 on."""
+    x = np.array([0.3, 0.9, 0.99])
+    for beta in (80.0, 100.0):
+        single = law(jnp.asarray(beta, jnp.float32)).logpdf(jnp.asarray(x, jnp.float32))
+        assert single.dtype == jnp.float32
+        expected = law(beta).logpdf(jnp.asarray(x, jnp.float32).astype(float))
+        np.testing.assert_allclose(single, expected, atol=1e-6 * beta, rtol=1e-5)
+
+
 def test_ends_and_bad_input():
     assert InterpolatedGapRatio(0.0).pdf(0.0) == 2
     assert InterpolatedGapRatio(0.5).pdf(0.0) == 0

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
@@ -108,8 +109,11 @@ class InterpolatedGapRatio(AbstractLaw):
         # In w = (2v)^(1/4) the power at 0 is smooth enough for the rule.
         nodes, rule = (jnp.asarray(part, series[0].dtype) for part in gauss_legendre(96))
         w = (1 + nodes) / 2
-        total = jnp.sum(rule * w**3 * jnp.exp(self._log_density(w**4 / 2, series)))
-        return self._log_density(x / (1 + x), series) - jnp.log(total) - 2 * jnp.log1p(x)
+        logarithms = self._log_density(w**4 / 2, series)
+        # Near v = 1/2 the density is largest; without this unit the sum is 0 in single precision from β = 80 on.
+        unit = logarithms[-1]
+        total = jnp.sum(rule * w**3 * jnp.exp(logarithms - unit))
+        return self._log_density(x / (1 + x), series) - unit - jnp.log(total) - 2 * jnp.log1p(x)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.exp(self._logpdf(x))
@@ -179,10 +183,12 @@ class InterpolatedSpacing(AbstractLaw):
         # The rule ends at 40 for independent levels and near 4 for large β. In s^(1/3) the power at 0 is smooth enough.
         w, end = (1 + nodes) / 2, 4 + 36 / (1 + 8 * self.beta)
         s = end * w**3
-        masses = rule / 2 * 3 * end * w**2 * jnp.exp(self._log_density(s, series, poisson, beyond))
+        logarithms = self._log_density(s, series, poisson, beyond)
+        unit = jax.lax.stop_gradient(jnp.max(logarithms))  # as above
+        masses = rule / 2 * 3 * end * w**2 * jnp.exp(logarithms - unit)
         total = jnp.sum(masses)
         stretch = jnp.sum(masses * s) / total
-        return self._log_density(x * stretch, series, poisson, beyond) + jnp.log(stretch / total)
+        return self._log_density(x * stretch, series, poisson, beyond) - unit + jnp.log(stretch / total)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.exp(self._logpdf(x))
