@@ -1,6 +1,7 @@
 """The rules of the code as tests: layers, classes, file length, documentation, imports, registry."""
 
 import ast
+import builtins
 import importlib
 import inspect
 import os
@@ -20,6 +21,11 @@ from tests.processes import printed
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "rmtjax"
+INFERENCE_PAGES = [
+    f"inference/{path.stem}"
+    for path in sorted((ROOT / "docs" / "inference").glob("*.md"))
+    if path.stem not in ("index", "coming_from")
+]
 
 
 def _modules() -> list[str]:
@@ -296,6 +302,21 @@ def test_public_names_are_in_the_manual(monkeypatch):
     assert listed & made == set(), "twice in the manual"
     assert PUBLIC_NAMES.keys() - (listed | made) == set(), "not in docs/api.md, nor in tests/instances.py"
     assert (listed | made) - PUBLIC_NAMES.keys() == set(), "in the manual, but not public"
+
+
+@pytest.mark.parametrize("page", [*INFERENCE_PAGES, "statistics/unfolding"])
+def test_pages_of_inference_say_what_could_go_wrong_and_what_the_record_says(page):
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    headings = re.findall(r"^## (.*)", text, re.MULTILINE)
+    assert any(each.startswith("What could go wrong with your ") for each in headings[:2])
+    assert headings[-1] == "What the record says"
+    # The cell of the last section can be run by itself.
+    (cell,) = re.findall(r"^```{code-cell} ipython3\n(.*?)^```", text.rpartition("\n## ")[2], re.MULTILINE | re.DOTALL)
+    nodes = [*ast.walk(ast.parse(cell))]
+    bound = {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
+    bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)} | {*dir(builtins)}
+    assert {node.id for node in nodes if isinstance(node, ast.Name)} - bound == set()
 
 
 def test_markup_of_docstrings_reaches_the_manual(monkeypatch):

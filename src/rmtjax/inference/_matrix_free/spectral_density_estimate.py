@@ -56,7 +56,7 @@ class SpectralDensityEstimate(AbstractModule):
         complete: whether the vectors of a probe ran out, so that its quadrature is exact for every function.
         n: order of the operator.
         beta: 1 for real and 2 for complex vectors.
-        orthogonal: whether the vectors were kept orthogonal, so that each level is found once.
+        orthogonal: whether the vectors were kept orthogonal, so that no level is found more often than it is there.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -186,7 +186,8 @@ class SpectralDensityEstimate(AbstractModule):
         """The outermost Ritz values, and the distances within which there is a level.
 
         The j-th value is the outermost among the j-th values of all probes. The j-th level from that side is at least
-        as far out (Cauchy's interlacing). A level with several vectors is found once.
+        as far out (Cauchy's interlacing). A level with several vectors is found once, and up to as often as it is there
+        where rounding brings in its other vectors.
 
         Args:
             k: how many, at most as many as a probe has nodes; static.
