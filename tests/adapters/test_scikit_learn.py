@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from sklearn.covariance import EmpiricalCovariance
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -112,35 +112,6 @@ def test_the_model_of_a_component_below_the_noise_is_noise():
     none = RandomMatrixPCA(noise=3.0, min_components=0).fit(noise)
     np.testing.assert_allclose(none.score_samples(noise), expected, rtol=1e-10)
     assert none.get_covariance().shape == (20, 20)
-
-
-def _kaiser(data: np.ndarray) -> int:
-    """Levels above the mean."""
-    levels = PCA().fit(data).explained_variance_
-    return int((levels > levels.mean()).sum())
-
-
-# The numbers of components of real data in the table of docs/inference/signal.md: in own units, and standardised.
-DECISIONS = {
-    "tracy-widom": (lambda data: RandomMatrixPCA("tracy-widom").fit(data).n_components_, (29, 29), (12, 12)),
-    "hard-threshold": (lambda data: RandomMatrixPCA("hard-threshold").fit(data).n_components_, (13, 13), (6, 3)),
-    "parallel-analysis": (lambda data: RandomMatrixPCA("parallel-analysis").fit(data).signal_rank_, (1, 5), (0, 2)),
-    "deflated": (lambda data: RandomMatrixPCA("deflated-parallel-analysis").fit(data).signal_rank_, (1, 7), (0, 3)),
-    "Kaiser": (_kaiser, (1, 6), (1, 3)),
-    "mle": (lambda data: PCA("mle").fit(data).n_components_, (29, 29), (12, 12)),
-    "95 %": (lambda data: PCA(0.95).fit(data).n_components_, (1, 10), (1, 10)),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", DECISIONS)
-def test_decisions_on_real_data_beside_those_of_the_field(rule):
-    judge, *expected = DECISIONS[rule]
-    found = [
-        (judge(data), judge(StandardScaler().fit_transform(data)))
-        for data in (load_breast_cancer().data, load_wine().data)
-    ]
-    assert found == expected
 
 
 def test_standardised_features_and_one_noise_level_for_each():
