@@ -118,7 +118,7 @@ def _ascending(levels: Any) -> Any:
     return steps & ((levels >= -rounding(levels)) & (levels < jnp.inf)).all(-1)
 
 
-LEVELS = _checks.Rule(_ascending, "be ascending, finite and not negative")
+LEVELS = _checks.Rule(_ascending, "be ascending, finite and not negative (`jnp.sort` puts levels in order)")
 
 
 def range_of_squares(dtype: Any) -> tuple[float, float]:

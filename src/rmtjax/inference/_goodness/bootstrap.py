@@ -54,7 +54,10 @@ def null(
     draw = drawer(calibration)
     found = jax.eval_shape(partial(_values, draw), _checks.typed_key(key))
     if found.shape != shape[-1:]:
-        must = f"draw {shape[-1]} values, as many as each spectrum of `levels` has"
+        must = (
+            f"draw {shape[-1]} values, as many as each spectrum of `levels` has (an ensemble draws levels; of spacings "
+            "or ratios give a function of a key that draws them)"
+        )
         raise _checks.refusal("calibration", must, found.shape)
     one = partial(_distance, draw, law, test=test, spectra=shape[:-1])
     known = isinstance(calibration, AbstractModule) and isinstance(law, AbstractLaw)

@@ -30,7 +30,7 @@ def rows_of(name: str, matrix: object) -> Any:
         ValueError: it is no sparse matrix, not square, or its entries are no finite numbers.
     """
     if not is_sparse(matrix):
-        raise _checks.refusal(name, "be a sparse matrix of SciPy", matrix)
+        raise _checks.refusal(name, "be a sparse matrix of SciPy (`scipy.sparse.csr_array` makes one)", matrix)
     shape = matrix.shape  # pyright: ignore[reportAttributeAccessIssue]
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
         raise _checks.refusal(name, "be square", _checks.Words(f"a shape of {shape}"))

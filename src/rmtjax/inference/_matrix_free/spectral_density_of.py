@@ -105,7 +105,8 @@ def spectral_density_of(
         rows = rows_of("matvec", matvec)
         matvec, n, args = product, rows.shape[0], operands(rows)
     if not callable(matvec):
-        raise _checks.refusal("matvec", "be a function of a vector, or a sparse matrix of SciPy", matvec)
+        must = "be a function of a vector, or a sparse matrix of SciPy (of an array `lambda v, a: a @ v`, `args=(a,)`)"
+        raise _checks.refusal("matvec", must, matvec)
     if n is None:
         raise _checks.refusal("n", "be the order of the operator, or an example of its vectors", n)
     if not isinstance(args, tuple):
