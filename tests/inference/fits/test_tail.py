@@ -98,6 +98,23 @@ def test_known_minimum_and_derivative():
     np.testing.assert_allclose(slope, np.where(x >= 1.7, -1 / (x * z.size * z.mean() ** 2), 0), rtol=1e-10)
 
 
+@pytest.mark.parametrize("maximum", [None, 20.0])
+def test_derivatives_are_those_of_differences(maximum):
+    x = np.sort(samples()["pareto"])[::5]
+    x, direction = jnp.asarray(x[x < 20]), np.random.default_rng(2).normal(size=(x < 20).sum())
+
+    def numbers(x):
+        fit = fit_tail(x, maximum=maximum, cut_off=True)
+        leaves = (fit.exponent, fit.minimum, fit.distance, fit.exponential, fit.log_normal.log_ratio, fit.drift)
+        cut_off = fit.cut_off.exponent, fit.cut_off.rate.value, fit.cut_off.log_ratio
+        return jnp.stack(jax.tree.leaves((leaves, cut_off)))
+
+    step = 1e-6 * direction * x
+    expected = (numbers(x + step) - numbers(x - step)) / 2
+    assert np.all(expected[:5] != 0)
+    np.testing.assert_allclose(jax.jit(jax.jacrev(numbers))(x) @ step, expected, rtol=1e-4, atol=1e-13)
+
+
 @pytest.mark.parametrize("size", [3, 10])
 def test_p_value_at_a_known_minimum_is_that_of_tails_of_one_size(size):
     rng = np.random.default_rng(4)

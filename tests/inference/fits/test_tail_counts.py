@@ -12,6 +12,8 @@ import scipy.stats
 
 from rmtjax.inference import fit_tail
 from rmtjax.inference._fits import tail_supports
+from rmtjax.inference._fits.tail_families import comparisons
+from rmtjax.inference._fits.tail_search import fit_from
 from rmtjax.inference._fits.tail_supports import Point, Support
 
 
@@ -71,6 +73,7 @@ SETS = {
     "steep": (lambda rng: 50 + rng.poisson(30, 500), 60, None),
     "flat": (lambda rng: rng.integers(3, 200, 500), 5, 199),
     "few": (lambda rng: rng.integers(1, 9, 500) ** 2 // 8 + 1, 1, 9),
+    "zipf": (lambda rng: np.minimum(rng.zipf(4.0, 500), 90), 1, 90),
 }
 
 
@@ -143,6 +146,27 @@ def test_laws_that_are_the_same_do_not_differ():
         test = fit_tail(values, minimum=1, maximum=values.max()).exponential
         assert abs(test.log_ratio) < 1e-9
         assert test.p_value == 1
+
+
+def test_two_numbers_have_the_laws_of_their_limits():
+    """Log-normal laws and cut-offs tend to a law of the two numbers alone; up to a maximum they are that law."""
+    k, one = np.repeat([1.0, 2.0], [9, 5]), jnp.asarray(1.0)
+    found = {}
+    for end in (None, point(3.0)):
+        support, x = Support(True, end), point(k)
+        tail = fit_from(support, x, point(1.0))
+        found[end is None] = jax.jit(lambda: comparisons(support, x, tail, one, True))()  # noqa: B023
+    alpha = float(found[True].exponent.value)
+    ratio = (
+        -14 * float(mpmath.log(mpmath.zeta(alpha))) - 5 * alpha * np.log(2) - 9 * np.log(9 / 14) - 5 * np.log(5 / 14)
+    )
+    np.testing.assert_allclose([found[True].log_normal.log_ratio, found[True].cut_off.log_ratio], ratio, rtol=1e-9)
+    assert np.isfinite(found[True].drift)
+    np.testing.assert_allclose(found[False].exponent.value, np.log2(9 / 5), rtol=1e-9)
+    for test in (found[False].exponential, found[False].log_normal, found[False].cut_off):
+        np.testing.assert_allclose([test.log_ratio, test.p_value], [0, 1], atol=1e-12)
+    assert found[False].cut_off.rate.value == 0
+    assert np.isnan(found[False].drift)
 
 
 def test_drift_up_to_a_maximum_is_that_of_the_exponent():

@@ -163,7 +163,8 @@ def fit_tail(
         resamples: number of simulated samples, static. The p-value is known to $\sqrt{p (1 - p)/R}$ for R of them.
 
     Returns:
-        A `TailFit`. The exponent is differentiable in the values at a fixed minimum.
+        A `TailFit`. All but `p_value` and `tail_size` are differentiable, at a fixed place of the minimum among the
+        values. In whole numbers the derivatives keep the minimum and the steps of the distribution function.
 
     Raises:
         ValueError: `values` are fewer than 10, or negative, or not finite.

@@ -12,6 +12,7 @@ likelihoods is 0 or a $\chi^2$ variate of one degree of freedom, with probabilit
 not hold for nested families.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -134,11 +135,12 @@ def comparisons(support: Support, x: Point, found: Tail, unit: Float[Array, ""],
     fixed, closed = jax.lax.stop_gradient, support.end is None and not support.discrete
     tail, size = x.value >= found.begin.value, like(x.log, found.size)
     weight = jnp.where(tail, 1 / size, 0)
-    z = jnp.where(tail, jnp.where(tail, x.log, 0) - found.begin.log, 0)
+    begin = support.place(found.begin)
+    z = jnp.where(tail, jnp.where(tail, x.log, 0) - begin.log, 0)
     mean = _product(z, weight)
-    rate, begin, scale, largest = fixed((found.rate, found.begin, mean, z[-1]))
+    rate, scale, largest = found.rate, *fixed((mean, z[-1]))
     deviation = fixed(jnp.sqrt(_product((z - mean) ** 2, weight)))
-    nodes = _nodes(support, begin, rate, scale, deviation, largest)
+    nodes = _nodes(support, begin, fixed(rate), scale, deviation, largest)
 
     # In units of the mean and of the largest value.
     functions = lambda z: jnp.stack([z / scale, (z / scale - 1) ** 2, jnp.exp(jnp.minimum(z - largest, _most(z)))])
@@ -156,39 +158,42 @@ def comparisons(support: Support, x: Point, found: Tail, unit: Float[Array, ""],
     laws = _Laws(log_power, nodes.sign, at_nodes, products)
 
     base, covariance = (each[0] for each in laws.moments(jnp.zeros_like(means)[None]))
+    regression = covariance[0, 1:] / covariance[0, 0]
+    information = jnp.diagonal(covariance)[1:] - covariance[0, 1:] * regression
+    # On two numbers all functions are one, and no other law is better.
+    apart = information > _rounding(z) * jnp.diagonal(covariance)[1:]
     # The likelihood is concave, so that its slope at the power law decides whether a law that holds it is better.
-    better = jnp.stack([jnp.isfinite(mean), base[1] > 0, base[2] > 0][: 2 + cut_off])
+    better = jnp.append(jnp.isfinite(mean), apart & (base[1:] > 0))[: 2 + cut_off]
     # The exponential and geometric law without an end.
     above = means[2] - jnp.exp(-largest)
     step = jnp.exp(-largest) / begin.value
     steepest = jnp.log1p(step / above) / step if support.discrete else 1 / above
     none = jnp.zeros_like(scale)
     start = jnp.stack([-power, none, -steepest, none, none, none, none, none, none - 1])
-    law = _most_likely(laws, start.reshape(3, 3)[: 2 + cut_off], better, ascends=support.end is not None)
+    law = _most_likely(support.end is not None, laws, start.reshape(3, 3)[: 2 + cut_off], change, better)
     gain = laws.gain(law)
-    # The functions of a narrow tail may be one and the same by rounding.
     better = better & jnp.isfinite(gain)
     ratio = jnp.where(better, size * (gain - _product(law, change)), 0)
     spread = jnp.sqrt(size * _product(_product(law[0], values - means[:, None]) ** 2, weight))
 
     tests = _tests(ratio, spread, size, jnp.abs(power) * largest / scale)
     variance = mean**2 if closed else covariance[0, 0] * scale**2
-    # The slope of the rate in the mean is that of the implicit function.
-    slopes = 1 / mean if closed else rate - (mean - scale) / variance
-    regression = covariance[0, 1] / covariance[0, 0]
-    information = covariance[1, 1] - covariance[0, 1] * regression
-    slope = change[1] - base[1] - regression * change[0]
+    information = jnp.where(apart[0], information[0], jnp.nan)
+    slope = change[1] - base[1]
     bound = jnp.abs(slope) / information + 1.6448 / jnp.sqrt(size * information)
     longest = jnp.log(size) / jnp.maximum(rate, 0)
     if support.end is not None:
         longest = jnp.minimum(longest, support.end.log - begin.log)
+    cut = None
+    if cut_off:
+        better, largest = better[2] & (tests[2].log_ratio < 0), jnp.exp(largest + begin.log) * unit
+        cut = _cut_off(laws, law[2], power, better, tests[2], size, scale, largest)
     return Comparisons(
-        Estimate(1 + slopes, 1 / jnp.sqrt(size * variance)),
-        *tests[:2],
-        2 * bound / scale**2 * longest / (rate if support.end is None else 1),
-        _cut_off(laws, law[2], power, better[2], tests[2], size, scale, jnp.exp(largest + begin.log) * unit)
-        if cut_off
-        else None,
+        exponent=Estimate(1 + rate, 1 / jnp.sqrt(size * variance)),
+        exponential=tests[0],
+        log_normal=tests[1],
+        drift=2 * bound / scale**2 * longest / (rate if support.end is None else 1),
+        cut_off=cut,
     )
 
 
@@ -220,6 +225,11 @@ def _cut_off(
     return TailCutOff(exponent, Estimate(jnp.abs(law[2]) / each[1], errors[1] / each[1]), test.log_ratio, test.p_value)
 
 
+def _rounding(a: Array) -> float:
+    """The share of a variance that may be left by rounding."""
+    return 16 * float(jnp.finfo(a.dtype).eps)
+
+
 def _most(z: Array) -> float:
     """A logarithm whose exponential is far from overflow."""
     return 0.4 * float(np.log(jnp.finfo(z.dtype).max))
@@ -230,10 +240,13 @@ def _product(a: Float[Array, "*f k"], b: Float[Array, "k ..."]) -> Array:
     return jax.lax.dot_general(a, b, (((a.ndim - 1,), (0,)), ((), ())), precision=jax.lax.Precision.HIGHEST)
 
 
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _most_likely(
-    laws: _Laws, start: Float[Array, "f 3"], better: Bool[Array, " f"], *, ascends: bool
+    ascends: bool, laws: _Laws, start: Float[Array, "f 3"], means: Float[Array, " 3"], better: Bool[Array, " f"]
 ) -> Float[Array, "f 3"]:
-    """The best laws, by Newton's method with steps 1/(1 + δ) for the decrement δ; 0 where none is better than 0.
+    """The best laws for the means over the values, by Newton's method with steps 1/(1 + δ) for the decrement δ.
+
+    They are 0 where none is better than 0.
 
     The laws are of the functions 2, 0 and 1, and 0 and 2. Only an exponential law up to an end may ascend. Otherwise
     the last component stays below a share of its last value and thus negative.
@@ -242,7 +255,6 @@ def _most_likely(
     kinds = np.arange(start.shape[0])
     both, normal = jnp.asarray(kinds > 0), jnp.asarray(kinds == 1)
     share = jnp.asarray(np.where(kinds == 1, 0, 0.25), start.dtype)
-    chosen = lambda one, two: jnp.where(normal, one, two)
 
     def unfinished(state: tuple[Array, Array, Array]) -> Array:
         return (state[0] < _STEPS) & (state[2] > tolerance)
@@ -250,24 +262,51 @@ def _most_likely(
     def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         i, law, _ = state
         mean, covariance = laws.moments(law)
-        a, b = jnp.where(both, covariance[:, 0, 0], 1), chosen(covariance[:, 0, 1], covariance[:, 0, 2])
-        b, d = jnp.where(both, b, 0), chosen(covariance[:, 1, 1], covariance[:, 2, 2])
-        p, q = jnp.where(both, -mean[:, 0], 0), -chosen(mean[:, 1], mean[:, 2])
-        determinant = a * d - b**2
-        first, last = (d * p - b * q) / determinant, (a * q - b * p) / determinant
-        decrement = jnp.sqrt(jnp.maximum(first * p + last * q, 0))
+        first, last, decrement = _newton(means[None] - mean, covariance)
         damped = jnp.where(decrement < 0.25, 1, 1 / (1 + decrement))
-        before = chosen(law[:, 1], law[:, 2])
+        before = jnp.where(normal, law[:, 1], law[:, 2])
         after = before + last * damped
         bound = share * before
         after = jnp.minimum(after, jnp.where(both, bound, jnp.inf) if ascends else bound)
         first = law[:, 0] + first * damped
         moves = better & jnp.isfinite(first) & jnp.isfinite(after)
-        moved = jnp.stack([first, chosen(after, 0), chosen(0, after)], axis=1)
+        moved = _components(first, after)
         return i + 1, jnp.where(moves[:, None], moved, law), jnp.max(jnp.where(moves, decrement, 0))
 
     first = jnp.where(better[:, None], start, 0)
-    return jax.lax.while_loop(unfinished, step, (0, first, 0 * first[0, 0] + jnp.inf))[1]
+    return jax.lax.while_loop(unfinished, step, (jnp.asarray(0), first, 0 * first[0, 0] + jnp.inf))[1]
+
+
+@_most_likely.defjvp
+def _slope_of_laws(ascends: bool, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    """The derivative of the implicit function; the first component of an exponential law is that of its start."""
+    laws, _, means, better = primals
+    law = _most_likely(ascends, *primals)
+    held = jnp.where(jnp.asarray(np.add.outer(np.arange(law.shape[0]), np.arange(3)) == 0), tangents[1], 0)
+    excess = lambda laws, law, means: means[None] - laws.moments(law)[0]
+    change = jax.jvp(excess, (laws, law, means), (tangents[0], held, tangents[2]))[1]
+    first, last, _ = _newton(change, laws.moments(law)[1])
+    return law, jnp.where(better[:, None], held + _components(first, last), 0)
+
+
+def _newton(slope: Float[Array, "f 3"], covariance: Float[Array, "f 3 3"]) -> tuple[Array, Array, Array]:
+    """The steps of the first and the last component of each law by Newton's method, and their decrement."""
+    kinds = np.arange(slope.shape[0])
+    both, normal = jnp.asarray(kinds > 0), jnp.asarray(kinds == 1)
+    chosen = lambda one, two: jnp.where(normal, one, two)
+    a, b = jnp.where(both, covariance[:, 0, 0], 1), chosen(covariance[:, 0, 1], covariance[:, 0, 2])
+    b, d = jnp.where(both, b, 0), chosen(covariance[:, 1, 1], covariance[:, 2, 2])
+    p, q = jnp.where(both, slope[:, 0], 0), chosen(slope[:, 1], slope[:, 2])
+    determinant = a * d - b**2
+    # A law that tends to two numbers has no step left.
+    determinant = jnp.where(determinant > _rounding(a) * a * d, determinant, jnp.inf)
+    first, last = (d * p - b * q) / determinant, (a * q - b * p) / determinant
+    return first, last, jnp.sqrt(jnp.maximum(first * p + last * q, 0))
+
+
+def _components(first: Float[Array, " f"], last: Float[Array, " f"]) -> Float[Array, "f 3"]:
+    normal = jnp.asarray(np.arange(first.size) == 1)
+    return jnp.stack([first, jnp.where(normal, last, 0), jnp.where(normal, 0, last)], axis=1)
 
 
 def _nodes(support: Support, begin: Point, rate: Array, mean: Array, deviation: Array, largest: Array) -> _Nodes:
@@ -282,7 +321,9 @@ def _nodes(support: Support, begin: Point, rate: Array, mean: Array, deviation: 
         # The panels are short near both ends if the mean is.
         stop = sums.stop[0]
         other = stop - panels * jnp.maximum(stop - start - mean, 0)
-        ends = jnp.clip(jnp.concatenate([start + panels * mean, other, *ends]), start, stop)
+        ends = jnp.maximum(jnp.concatenate([start + panels * mean, other, *ends]), start)
+        # A value at the stop does not stand for it in derivatives.
+        ends = jnp.where(ends < stop, ends, stop)
     ends = jnp.sort(ends)
     place, weights = gauss_legendre(_NODES)
     width = (ends[1:] - ends[:-1])[:, None]

@@ -26,20 +26,26 @@ class Tail(NamedTuple):
 
 def fit_from(support: Support, x: Point, begin: Point) -> Tail:
     """The tail from a given place on; the values ascend, and the logarithm of 0 is -inf."""
+    first, begin = begin, support.place(begin)
     tail = x.value >= begin.value
     size = jnp.sum(tail)
     mean = jnp.sum(jnp.where(tail, x.log - begin.log, 0)) / like(x.log, size)
     rate, distance = _fits(support, x, begin.at(None), mean[None], x.log.size - size[None])
-    return Tail(rate[0], begin, size, distance[0])
+    return Tail(rate[0], first, size, distance[0])
 
 
 def fit_best(support: Support, x: Point, places: Int[np.ndarray, " c"]) -> Tail:
     """The tail with the smallest distance among those that begin at the given places.
 
-    Only the beginning has derivatives. The smallest beginning wins among equals. No tail begins with the largest value
+    The smallest beginning wins among equals. No tail begins with the largest value
     or with one that equals its predecessor; without a tail all is NaN.
     """
-    values, x = x, jax.lax.stop_gradient(x)
+    return _best(support.discrete, support.end, x, places)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0, 3))
+def _best(discrete: bool, end: Point | None, x: Point, places: Int[np.ndarray, " c"]) -> Tail:
+    support = Support(discrete, end)
     n = x.log.size
     known = jnp.isfinite(x.log)
     # Sums start at the largest value, so that the tails of few values keep their digits.
@@ -64,8 +70,19 @@ def fit_best(support: Support, x: Point, places: Int[np.ndarray, " c"]) -> Tail:
     distance, rate, place = jax.lax.fori_loop(
         0, (number + _BLOCK - 1) // _BLOCK, block, (none + jnp.inf, none + jnp.nan, order[0])
     )
-    begin = Point(*(jnp.where(distance < jnp.inf, each[place], jnp.nan) for each in values))
+    begin = Point(*(jnp.where(distance < jnp.inf, each[place], jnp.nan) for each in x))
     return Tail(rate, begin, jnp.where(distance < jnp.inf, n - place, 0), distance)
+
+
+@_best.defjvp
+def _slope_of_best(discrete: bool, places: Int[np.ndarray, " c"], primals: tuple, tangents: tuple) -> tuple[Tail, Tail]:
+    """The derivative is that of one tail, because its place among the values does not move."""
+    found = _best(discrete, *primals, places)
+
+    def tail(end: Point | None, x: Point) -> Tail:
+        return fit_from(Support(discrete, end), x, x.at(x.log.size - found.size))
+
+    return found, jax.jvp(tail, primals, tangents)[1]
 
 
 def _fits(
@@ -82,7 +99,8 @@ def _fits(
     step = jnp.arange(n)[None] - place[:, None]
     size = like(rate, n - place)[:, None]
     tail, below = step >= 0, like(rate, step) / size
-    at = Point(*(jnp.where(tail, each[None], first[:, None]) for each, first in zip(x, begin, strict=True)))
+    there = support.place(x)
+    at = Point(*(jnp.where(tail, each[None], first[:, None]) for each, first in zip(there, begin, strict=True)))
     above = law.beyond(at) / law.first[:, :1]
     found = jnp.abs(1 - above - below)
     if support.discrete:

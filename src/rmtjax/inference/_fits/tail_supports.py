@@ -16,6 +16,7 @@ $$\sum_{k=x}^\infty k^{-\alpha} = x^{-\alpha} \Big(\frac x{\alpha - 1} + \frac12
 the series of Euler and Maclaurin.
 """
 
+from functools import partial
 from math import comb
 from typing import NamedTuple
 
@@ -59,6 +60,10 @@ class Support(NamedTuple):
     discrete: bool
     end: Point | None
 
+    def place(self, point: Point) -> Point:
+        """Where the law has a point: derivatives do not move whole numbers."""
+        return jax.lax.stop_gradient(point) if self.discrete else point
+
 
 class Terms(NamedTuple):
     r"""The sum of any function over a support from a beginning on, in z.
@@ -95,22 +100,27 @@ def terms(support: Support, begin: Point) -> Terms:
 
 
 def best_rate(support: Support, begin: Point, mean: Float[Array, " b"]) -> Float[Array, " b"]:
-    """The rate α - 1 at which the mean of z has a given value; with derivatives only where it has a closed form.
+    """The rate α - 1 at which the mean of z has a given value."""
+    if not support.discrete and support.end is None:
+        return 1 / mean
+    return _root(support.discrete, support.end, begin, mean)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _root(discrete: bool, end: Point | None, begin: Point, mean: Float[Array, " b"]) -> Float[Array, " b"]:
+    """The rate by secants.
 
     Without an end the logarithm of the mean is a convex function of the rate, and the secants start below the root;
     with an end, the logarithm of the quotient of its distances from both ends is nearly odd.
     """
-    if not support.discrete and support.end is None:
-        return 1 / mean
-    mean, begin, end = jax.lax.stop_gradient((mean, begin, support.end))
-    sums = terms(Support(support.discrete, end), begin)
+    sums = terms(Support(discrete, end), begin)
     if end is None:
         # Equation 3.7 of Clauset, Shalizi and Newman, which is slightly too small.
         start = 1 / (mean - jnp.log1p(-0.5 / begin.value))
         after = 0.9 * start
         height = lambda value: jnp.log(value / mean)
     else:
-        longest = (jnp.log(end.value - 1) if support.discrete else end.log) - begin.log
+        longest = (jnp.log(end.value - 1) if discrete else end.log) - begin.log
         start, after = 0 * mean, jnp.where(mean < longest / 2, 1, -1) / longest
         height = lambda value: jnp.log(value * (longest - mean) / (mean * (longest - value)))
 
@@ -122,6 +132,19 @@ def best_rate(support: Support, begin: Point, mean: Float[Array, " b"]) -> Float
         return rate, found, moved if end is not None else jnp.maximum(moved, rate / 8)
 
     return jax.lax.fori_loop(0, _SECANTS, step, (start, 0 * start + jnp.inf, start))[2]
+
+
+@_root.defjvp
+def _slope_of_root(discrete: bool, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    """The derivative of the implicit function."""
+    rate = _root(discrete, *primals)
+
+    def excess(rate: Array, end: Point | None, begin: Point, mean: Array) -> Array:
+        support = Support(discrete, end)
+        return mean_logarithm(terms(support, support.place(begin)), rate) - mean
+
+    slope = jax.jvp(lambda rate: excess(rate, *primals), (rate,), (jnp.ones_like(rate),))[1]
+    return rate, -jax.jvp(partial(excess, rate), primals, tangents)[1] / slope
 
 
 def mean_logarithm(sums: Terms, rate: Float[Array, " b"]) -> Float[Array, " b"]:
