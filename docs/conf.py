@@ -74,7 +74,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:class", r"Array|Axes|Bool|Complex|Float|Inexact|Int|Key|PyTree|Real|UInt32|ndarray"),
     # Names of argument types, which `docs/api.md` explains, and type variables.
-    ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(\w+Like|Annotated|T)"),
+    ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(\w+Like|Annotated|RankMethod|SparseMatrix|T)"),
     ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(Calibration|Entries|FittedLaw|HasCdf|Kernel|Law|SpikedBase|WithEntries)"),
     ("py:class", r"rmtjax\.laws\._finite_n\.level_density\._Ensemble"),  # whatever has a law of its levels here
     ("py:class", r"(collections|datetime|hypothesis|jax|numpy|numpyro|os|pandas|pathlib)\..*"),
