@@ -30,16 +30,12 @@ SMALL_SIZE = 1 << 14
 # Up to this many elementary steps, a program that repeats something counts as small: it takes some 0.1 s without the
 # passes. 999 draws of GOE(40) take that long, and 0.03 s with all passes, after a compilation of four times the length.
 SMALL_WORK = 1 << 22
-# Up to this many steps it is brief. With half of the passes, draws of `signal_rank` compile in half of the time and run
-# as long as with all passes. From 2²⁴ steps on they run up to a tenth longer.
-BRIEF_WORK = 1 << 23
 
 # The first set that the installed XLA knows is used. XLA's newer code generator for fused loops compiles half as fast.
 _QUICK: tuple[dict[str, Any], ...] = (
     {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
     {"xla_backend_optimization_level": 0},
 )
-_BRIEF = tuple(options | {"xla_backend_optimization_level": 1} for options in _QUICK)
 
 
 def is_small(tree: Any, order: int = 0, *, points: int = 0, work: int = 0) -> bool:
@@ -62,15 +58,10 @@ def is_small(tree: Any, order: int = 0, *, points: int = 0, work: int = 0) -> bo
     )
 
 
-def is_brief(tree: Any, work: int) -> bool:
-    """Whether a computation of small arguments repeats something for a short time, in the steps of `is_small`."""
-    return work <= BRIEF_WORK and is_small(tree)
-
-
 @cache
-def quick_options(*, brief: bool = False) -> dict[str, Any]:
-    """Compiler options for small programs, or for brief ones; empty if the installed XLA has none for this backend."""
-    for options in (_BRIEF if brief else _QUICK) if jax.default_backend() == "cpu" else ():
+def quick_options() -> dict[str, Any]:
+    """Compiler options for small programs; empty if the installed XLA has none for this backend."""
+    for options in _QUICK if jax.default_backend() == "cpu" else ():
         try:
             with jax.disable_jit(False):  # otherwise nothing would be compiled, and every option taken
                 jax.jit(_nothing, compiler_options=options)().block_until_ready()
@@ -104,8 +95,8 @@ def _nothing() -> jax.Array:
 
 def programs(
     fn: Callable, static_argnums: int | tuple[int, ...] = (), *, nan_is_an_answer: bool = False
-) -> Callable[..., Callable]:
-    """The compilations of the function: the returned function takes whether the work is small, and whether it is brief.
+) -> Callable[[bool], Callable]:
+    """Two compilations of the function: the returned function maps True to the quick one and False to the full one.
 
     Keys of JAX's generator become keys of `_threefry`, whose programs compile sooner. Where NaN is an answer, for
     instance for a value that does not exist, `jax_debug_nans` does not inspect the results.
@@ -114,11 +105,11 @@ def programs(
     whole = jax.jit(fn, static_argnums=static_argnums)
 
     @cache
-    def quick(brief: bool) -> Callable:
-        return jax.jit(fn, static_argnums=static_argnums, compiler_options=quick_options(brief=brief))
+    def quick() -> Callable:
+        return jax.jit(fn, static_argnums=static_argnums, compiler_options=quick_options())
 
     call = _without_inspection if nan_is_an_answer else lambda program: program
-    return lambda small, brief=False: call(quick(brief and not small) if small or brief else whole)
+    return lambda small: call(quick() if small else whole)
 
 
 def _with_unrolled_keys(fn: Callable) -> Callable:

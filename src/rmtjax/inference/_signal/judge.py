@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Inexact, Int
 
-from rmtjax._compile import compiled, is_brief, is_small, programs
+from rmtjax._compile import compiled, is_small, programs
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RankMethod, RealOrComplex
@@ -250,7 +250,7 @@ def judged_data(
     # The draws have a program of their own, because they alone run long enough for XLA's passes to pay off.
     work = _STEPS * setting.resamples * data.size
     observed = _OBSERVED(small)(data, covariance, setting)
-    verdict = _VERDICT(is_small(inputs, work=work), is_brief(inputs, work))(observed, numbers, key, setting)
+    verdict = _VERDICT(is_small(inputs, work=work))(observed, numbers, key, setting)
     return _CONCLUDED(small)(observed, numbers, verdict, setting)
 
 
