@@ -22,14 +22,16 @@ PAGES_FOLDER = HERE / "laws"
 
 
 # In the order of the margin.
-HEADINGS = ("spectra", "finite_n", "extremes", "spacings", "eigenvectors", "plane", "composed")
+HEADINGS = ("spectra", "finite_n", "extremes", "spacings", "eigenvectors", "plane", "free", "composed")
 
 
 def rooms() -> dict[str, dict[str, Law]]:
     """The laws of the table by the page of the manual under which they stand: that of their room in the package."""
     grouped = {room: {} for room in HEADINGS}
     for name, law in LAWS.items():
-        grouped[getattr(rmt.laws, name).__module__.split(".")[2].lstrip("_")][name] = law
+        room = getattr(rmt.laws, name).__module__.split(".")[2].lstrip("_")
+        # Every spectral law can be moved, so its image stands beside the base.
+        grouped["composed" if room == "core" else room][name] = law
     return grouped
 
 
@@ -99,6 +101,8 @@ def _accuracy(name: str, page: Law) -> str:
     from tests.golden import accuracy
 
     expressions = [e for e in accuracy.ENTRIES if e.split("(")[0] == name]
+    if not expressions:
+        return "The values are sums of the weights; there is no density to compare."
     methods = (
         ("pdf", "radial_cdf") if "radial_cdf" in accuracy.ENTRIES[expressions[0]]["points"][0] else ("pdf", "cdf", "sf")
     )

@@ -22,6 +22,7 @@ _NUM_DRAWS = 20_000
 def draw(page: Any, target: Path) -> None:
     """The picture of a page."""
     names = vars(rmt) | vars(rmt.laws) | {"jax": jax, "jnp": jnp, "key": jax.random.key(7)}
+    names["turned_signs"] = _turned_signs
     laws = {expression: eval(expression, names) for expression in page.curves}
     first = next(iter(laws.values()))
     draws = eval(page.draws, names) if page.draws else first.sample(names["key"], (_NUM_DRAWS,))
@@ -33,6 +34,12 @@ def draw(page: Any, target: Path) -> None:
         _on_the_line(left, right, laws, draws, page.quantity)
     figure.savefig(target, dpi=110)
     plt.close(figure)
+
+
+def _turned_signs(key: jax.Array) -> jax.Array:
+    """A matrix of order 400 with the levels -1 and 1 and vectors in general position."""
+    rotation = rmt.HaarOrthogonal(400).sample(key)
+    return (rotation * jnp.repeat(jnp.array([-1.0, 1.0]), 200)[None]) @ rotation.T
 
 
 def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray, quantity: str) -> None:

@@ -338,3 +338,13 @@ def test_late_starting_assets(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     complete, pairwise, dropped, sample = (float(line.split()[-1]) for line in lines[:4])
     assert complete < pairwise < min(dropped, sample)
+
+
+@pytest.mark.slow
+def test_add_spectra(tmp_path, capsys):
+    output = tmp_path / "add.png"
+    load("add_spectra.py")["main"](["--n=200", f"--output={output}"])
+    assert_is_a_picture(output)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("atoms ")[1].split(",")[0] for line in lines] == ["0.00", "0.00", "0.40", "0.30"]
+    assert max(float(line.split()[-1]) for line in lines) < 0.04

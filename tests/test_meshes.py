@@ -33,13 +33,15 @@ OTHER_MESH = "rmtjax.linalg.sharded_product"
 SHARDED = cases_with(lambda tree: jax.tree.map(lambda leaf: on_axis(leaf, EXPLICIT), tree))
 # JAX does not map over an axis of the mesh along which another axis of the array is sharded.
 MAPPED_BESIDE = "rmtjax.Spectrum.count_below"
+# Its case adds the transpose of its argument, which JAX refuses for such an argument.
+TRANSPOSED = "rmtjax.inference.detone"
 
 KEYS = jax.random.split(jax.random.key(0), 1)
 
 some = lambda names: daily(names, only=names[::12])
 
 
-@pytest.mark.parametrize("name", some([name for name in TRACED if name not in (OTHER_MESH, MAPPED_BESIDE)]))
+@pytest.mark.parametrize("name", some([name for name in TRACED if name not in (OTHER_MESH, MAPPED_BESIDE, TRANSPOSED)]))
 def test_arguments_sharded_along_an_explicit_axis(name):
     jax.eval_shape(SHARDED[name])
 

@@ -8,6 +8,7 @@ from rmtjax.laws._composed.symmetrized import Symmetrized as Symmetrized
 from rmtjax.laws._core.base import AbstractLaw as AbstractLaw
 from rmtjax.laws._core.planar import AbstractPlanarLaw as AbstractPlanarLaw
 from rmtjax.laws._core.spectral import AbstractSpectralLaw as AbstractSpectralLaw
+from rmtjax.laws._core.spectral import Affine as Affine
 from rmtjax.laws._correlations.circular import circular_form_factor as circular_form_factor
 from rmtjax.laws._correlations.circular import circular_number_variance as circular_number_variance
 from rmtjax.laws._correlations.circular_power_spectrum import circular_power_spectrum as circular_power_spectrum
@@ -37,6 +38,11 @@ from rmtjax.laws._extremes.hard_edge import HardEdge as HardEdge
 from rmtjax.laws._extremes.stochastic_airy import StochasticAiry as StochasticAiry
 from rmtjax.laws._extremes.tracy_widom import TracyWidom as TracyWidom
 from rmtjax.laws._finite_n.level_density import LevelDensity as LevelDensity
+from rmtjax.laws._free.empirical import Empirical as Empirical
+from rmtjax.laws._free.free_power import FreeCompression as FreeCompression
+from rmtjax.laws._free.free_power import FreePower as FreePower
+from rmtjax.laws._free.free_product import FreeProduct as FreeProduct
+from rmtjax.laws._free.free_sum import FreeSum as FreeSum
 from rmtjax.laws._plane.elliptic import EllipticLaw as EllipticLaw
 from rmtjax.laws._plane.radial import CircularLaw as CircularLaw
 from rmtjax.laws._plane.radial import CircularPowerLaw as CircularPowerLaw

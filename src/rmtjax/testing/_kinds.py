@@ -82,9 +82,12 @@ ENSEMBLES: dict[type, Callable[[int], tuple | None]] = {
 }
 
 _SEMICIRCLE = st.builds(laws.Semicircle, _SCALE)
+_POSITIVE = st.builds(laws.MarchenkoPastur, st.floats(0.1, 2), _SCALE)
+_COIN = st.builds(laws.Empirical, _numbers(2), _weights(2))
 _ARRANGEMENT = st.sampled_from(["ascending", "magnitude"])
 
 LAWS: dict[type, tuple] = {
+    laws.Affine: (_SEMICIRCLE, _SCALE, st.floats(-2, 2)),
     laws.Arcsine: (_SCALE,),
     laws.BerryRobnik: (st.floats(0, 1),),
     laws.BinomialSemicircle: (st.just(8), _SHARE, _SCALE),
@@ -97,7 +100,12 @@ LAWS: dict[type, tuple] = {
     laws.DeformedSemicircle: (_numbers(2), _weights(2), _SCALE),
     laws.EigenvectorIntensity: (st.just(5), _DYSON),
     laws.EllipticLaw: (_CORRELATION, _SCALE),
+    laws.Empirical: (_numbers(3), _weights(3)),
+    laws.FreeCompression: (_COIN, _SHARE),
     laws.FreePoisson: (_RATIO, _SCALE),
+    laws.FreePower: (_COIN, st.floats(1, 4)),
+    laws.FreeProduct: (_POSITIVE, _POSITIVE),
+    laws.FreeSum: (_COIN, _SEMICIRCLE),
     laws.FussCatalan: (st.sampled_from([1, 2, 3]),),
     laws.GapRatio: (_DYSON,),
     laws.GapRatioSurmise: (_BETA,),

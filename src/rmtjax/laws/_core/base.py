@@ -24,10 +24,11 @@ class AbstractLaw(AbstractScaledLaw):
 
     A subclass defines `_support` and `_pdf`, and any other hook for which it has a formula: `_cdf` and `_sf`, or
     `_tails` for both at once, `_logpdf`, `_logcdf`, `_logsf`, `_ppf`, `_sample`, `_moment`, `_var`, `_central_moments`,
-    `_quadrature`, `_breakpoints`, `_atoms`, `_pdf_at_ends`. If its support is infinite, it must define `_breakpoints`.
-    The elementwise hooks are only called with finite points strictly inside the support. Hooks that are not defined
-    have numerical fall-backs (`rmtjax.laws._core.fallbacks`). `_degrees` says which parameters carry a unit; then the
-    hooks only see numbers of order one. The public methods are final.
+    `_quadrature`, `_breakpoints`, `_atoms`, `_pdf_at_ends`, `_carrier`. If its support is infinite, it must define
+    `_breakpoints`. The elementwise hooks are only called with finite points strictly inside of the carrier,
+    which is the support unless `_carrier` is defined. Hooks that are not defined have numerical fall-backs
+    (`rmtjax.laws._core.fallbacks`). `_degrees` says which parameters carry a unit; then the hooks only see numbers of
+    order one. The public methods are final.
 
     Values outside the support are exact (0, 1 or -inf) and have the derivative 0. The derivative is also 0 exactly at
     an end of the support, where a one-sided derivative may be infinite. NaN arguments give NaN. Results have the dtype
@@ -40,6 +41,10 @@ class AbstractLaw(AbstractScaledLaw):
     @abstractmethod
     def _support(self) -> tuple[Array, Array]:
         """Ends of the smallest interval that carries the law; they may be infinite."""
+
+    def _carrier(self) -> tuple[Array, Array]:
+        """An interval that carries the law, where the smallest takes a search."""
+        return self._support()
 
     @abstractmethod
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -260,9 +265,9 @@ class AbstractLaw(AbstractScaledLaw):
         return self._as_promised(fourth / second**2 - 3)
 
     def _first_atom(self) -> Float[Array, ""]:
-        """The point mass at the lower end of the support; 0 if there is none."""
+        """The point mass at the lower end of its carrier; 0 if there is none."""
         locations, masses = self._atoms()
-        return jnp.sum(jnp.where(locations == self._support()[0], masses, 0))
+        return jnp.sum(jnp.where(locations == self._carrier()[0], masses, 0))
 
     def _as_promised(self, values: Array, *arguments: Array) -> Array:
         """The values in the promoted dtype of arguments and parameters; formulas may compute in a wider dtype."""
@@ -284,7 +289,7 @@ class AbstractLaw(AbstractScaledLaw):
             "logsf": lambda: (self._logsf, 0, logarithm(1 - atom), -jnp.inf, -jnp.inf),
             "tails": lambda: (lambda x: tuple(self._tails(x)), (0, 1), (atom, 1 - atom), (1, 0), (1, 0)),
         }[quantity]()
-        lower, upper = self._support()
+        lower, upper = self._carrier()
         x, lower, upper = in_one_precision((_normal(x), lower, upper))
         inside = (x > lower) & (x < upper)
         # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.

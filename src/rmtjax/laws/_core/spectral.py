@@ -8,20 +8,26 @@ the root that behaves as z at infinity, and the sums in the denominators of the 
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._promotion import complex_dtype, like
-from rmtjax._typing import ArrayLike, RealLike
-from rmtjax._units import times, times_power
+from rmtjax._promotion import common_dtype, complex_dtype, like
+from rmtjax._typing import ArrayLike, KeyScalar, RealLike, RealScalarLike
+from rmtjax._units import times, times_power, unit_near
+from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.base import FEW, AbstractLaw
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
 
 T = TypeVar("T", bound=Any)
+
+
+# What a part of another law must be.
+SPECTRAL = "be a law of one eigenvalue with transforms, such as `ensemble.law()` or `Empirical(levels)`"
 
 
 class AbstractSpectralLaw(AbstractLaw):
@@ -38,8 +44,28 @@ class AbstractSpectralLaw(AbstractLaw):
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         """The transform at finite z with Im z ≥ 0; on the real axis it is the limit from above."""
 
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        """The function h(w) = 1/G(w) - w, which maps the closed upper half plane into itself, and its derivative."""
+        transform, slope = jax.jvp(self._stieltjes, (w,), (jnp.ones_like(w),))
+        f = quotient_of_one(transform)
+        return f - w, -slope * f**2 - 1
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        """The potentials E log(w - X) and E log(X - w) for w in the closed upper half plane.
+
+        On the real axis their imaginary parts are π times the mass above w and -π times the mass below w.
+        """
+        return fallbacks.log_potential(self, w)
+
+    def _gap_levels(self) -> Float[Array, " k"]:
+        """The values of the distribution function between 0 and 1 that it may have in gaps of the support."""
+        return jnp.zeros(0, common_dtype(*self._carrier()))
+
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         no_more_than(20, k)
+        if k in (2, 3, 4):  # moments about 0 would cancel
+            second, cumulant = self._central_moments(2, k)
+            return cumulant - 2 * second**2 if k == 4 else cumulant
         law, unit = self._in_unit()
         moments = jnp.stack([law._moment(j) for j in range(k + 1)])
         cumulant = moments[1] if k == 1 else -power(moments, 1 - k)[k] / (k - 1)
@@ -112,6 +138,22 @@ class AbstractSpectralLaw(AbstractLaw):
         """
         return self._run(self._promised_s_transform, _checks.numbers("z", z))
 
+    def scaled(self, factor: RealScalarLike) -> "Affine":
+        """The law of c X for X with this law.
+
+        Args:
+            factor: c, finite and not 0; a negative number reflects the law.
+        """
+        return Affine(self, factor, 0.0)
+
+    def shifted(self, shift: RealScalarLike) -> "Affine":
+        """The law of X + c for X with this law.
+
+        Args:
+            shift: c, finite.
+        """
+        return Affine(self, 1.0, shift)
+
     def _everywhere_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         below = jnp.imag(z) < 0
         infinite = jnp.isinf(jnp.real(z)) | jnp.isinf(jnp.imag(z))
@@ -140,6 +182,131 @@ class AbstractSpectralLaw(AbstractLaw):
     def _promised_s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         law, unit = self._in_unit()
         return self._as_promised(times(law._s_transform(z), 1 / unit), z)
+
+
+class Affine(AbstractSpectralLaw):
+    r"""The law of c X + d for X with a given law.
+
+    The free cumulants are those of the law times $c^k$, and d is added to the first. `law.scaled(c)` and
+    `law.shifted(d)` make it.
+
+    Args:
+        law: a law of one eigenvalue.
+        factor: c, finite and not 0.
+        shift: d, finite.
+
+    Raises:
+        ValueError: an argument is outside its range.
+
+    Example:
+        >>> import rmtjax as rmt
+        >>> law = rmt.laws.Semicircle(2.0).scaled(0.5).shifted(3.0)
+        >>> print(f"{law.mean():.1f} {law.support()[1]:.1f}")
+        3.0 4.0
+
+    References:
+        Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lecture 12.
+    """
+
+    law: AbstractSpectralLaw
+    factor: Annotated[Float[Array, ""], _checks.Rule(lambda c: (c != 0) & (abs(c) < math.inf), "be finite and not 0")]
+    shift: Annotated[Float[Array, ""], _checks.FINITE]
+
+    def __init__(self, law: AbstractSpectralLaw, factor: RealScalarLike = 1.0, shift: RealScalarLike = 0.0):
+        if not isinstance(law, AbstractSpectralLaw):
+            raise _checks.refusal("law", SPECTRAL, law)
+        self.law = law
+        self.factor = _checks.scalar("factor", factor, nonzero=True)
+        self.shift = _checks.scalar("shift", shift)
+
+    def _size(self) -> Float[Array, ""] | None:
+        size = self.law._size()
+        return jnp.maximum(jnp.abs(self.factor) * (1.0 if size is None else size), jnp.abs(self.shift))
+
+    def _over(self, size: Float[Array, ""]) -> Self:
+        law, unit, own = self.law, unit_near(size), self.law._size()
+        if own is None:
+            return type(self)(law, self.factor / unit, self.shift / unit)
+        return type(self)(law._over(own), self.factor * (unit_near(own) / unit), self.shift / unit)
+
+    def _place(self, x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        """The point of the law that is moved to x."""
+        return (x - like(x, self.shift)) / like(x, self.factor)
+
+    def _moved(self, x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return like(x, self.factor) * x + like(x, self.shift)
+
+    def _turned(self, one: T, other: T) -> tuple[T, T]:
+        """The two, in reverse order if the law is reflected."""
+        reflected = self.factor < 0
+        return jnp.where(reflected, other, one), jnp.where(reflected, one, other)
+
+    def _support(self) -> tuple[Array, Array]:
+        lower, upper = map(self._moved, self.law._support())
+        return jnp.minimum(lower, upper), jnp.maximum(lower, upper)
+
+    def _carrier(self) -> tuple[Array, Array]:
+        lower, upper = map(self._moved, self.law._carrier())
+        return jnp.minimum(lower, upper), jnp.maximum(lower, upper)
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self.law._on_support(self._place(x), quantity="pdf") / jnp.abs(self.factor)
+
+    def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
+        return self._turned(*(value / jnp.abs(self.factor) for value in self.law._pdf_at_ends()))
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        return self._turned(*self.law._on_support(self._place(x), quantity="tails"))
+
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._moved(self.law._everywhere_ppf(*self._turned(p, q)))
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        return self._moved(self.law._sample(key, shape))
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        terms = (math.comb(k, j) * self.factor**j * self.law._moment(j) * self.shift ** (k - j) for j in range(k + 1))
+        return sum(terms, start=0 * self.factor)
+
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        return tuple(self.factor**k * m for k, m in zip(orders, self.law._central_moments(*orders), strict=True))
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        return jnp.sort(self._moved(self.law._breakpoints()))
+
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        places, masses = self.law._atoms()
+        return self._moved(places), masses
+
+    def _gap_levels(self) -> Float[Array, " k"]:
+        levels = self.law._gap_levels()
+        return jnp.where(self.factor < 0, 1 - levels, levels)
+
+    def _in_half_plane(self, w: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        """The point of the law, mirrored into the upper half plane."""
+        w = self._place(w)
+        return jnp.where(self.factor < 0, jnp.conj(w), w)
+
+    def _back(self, value: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        return jnp.where(self.factor < 0, jnp.conj(value), value)
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        return self._back(self.law._stieltjes(self._in_half_plane(z))) / like(z, self.factor)
+
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        h, slope = map(self._back, self.law._subordination(self._in_half_plane(w)))
+        return like(w, self.factor) * h - like(w, self.shift), slope
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        logs = self.law._log_potential(self._in_half_plane(w))
+        return jnp.where(self.factor < 0, jnp.conj(logs[::-1]), logs) + jnp.log(like(w, jnp.abs(self.factor)))
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        return times_power(self.law._free_cumulant(k), self.factor, k) + (self.shift if k == 1 else 0)
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        factor = like(g, self.factor)
+        return factor * self.law._r_transform(factor * g) + like(g, self.shift)
 
 
 def free_cumulant_of_moments(moments: Sequence[T]) -> T:
@@ -180,7 +347,25 @@ def upper_sqrt(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
 
 def edge_root(z: Complex[Array, "..."], lower: Array, upper: Array) -> Complex[Array, "..."]:
     """The root of (z - lower)(z - upper) that behaves as z at infinity, for z in the closed upper half plane."""
-    return upper_sqrt(z - like(z, lower)) * upper_sqrt(z - like(z, upper))
+    lower, upper = like(z, lower), like(z, upper)
+    square = (z - lower) * (z - upper)
+    zero = square == 0
+    root = jnp.sqrt(jnp.where(zero, 1, square))
+    # On the axis the sign of a zero imaginary part would otherwise choose the root.
+    left = (jnp.imag(root) == 0) & (jnp.real(z) < jnp.real(lower + upper) / 2)
+    return jnp.where(zero, 0, jnp.where(left | (jnp.imag(root) < 0), -root, root))
+
+
+def quotient_of_one(g: Complex[Array, "..."]) -> Complex[Array, "..."]:
+    """The reciprocal of a transform or of F: 0 where it is infinite, and infinite where it is 0, with derivative 0."""
+    infinite = jnp.isinf(jnp.real(g))
+    return jnp.where(infinite, 0, reciprocal(jnp.where(infinite, 1, g)))
+
+
+def slope_of_r(quotient: Complex[Array, "..."]) -> Complex[Array, "..."]:
+    r"""The derivative of h = -R(G), which is q/(1 - q) for $q = G^2 R'(G)$; finite at an end, where q is 1."""
+    rest = 1 - quotient
+    return quotient / jnp.where(rest == 0, float(jnp.finfo(quotient.dtype).eps), rest)
 
 
 def reciprocal(z: Complex[Array, "..."]) -> Complex[Array, "..."]:

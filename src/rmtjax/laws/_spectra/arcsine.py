@@ -11,6 +11,7 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import times_power
+from rmtjax.laws._core.fallbacks import upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan_share, edge_root, reciprocal
 
 
@@ -79,6 +80,14 @@ class Arcsine(AbstractSpectralLaw):
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         return reciprocal(edge_root(z, -self.radius, self.radius))
+
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        root = edge_root(w, -self.radius, self.radius)
+        h = -(like(w, self.radius) ** 2) / (w + root)
+        return h, -h / jnp.where(root == 0, float(jnp.finfo(w.dtype).eps), root)
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        return upper_logs((w + edge_root(w, -self.radius, self.radius)) / 2)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         m = k // 2

@@ -25,7 +25,8 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax._units import times_power
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan_share, edge_root, reciprocal
+from rmtjax.laws._core.fallbacks import upper_logs
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan_share, edge_root, quotient_of_one, reciprocal
 from rmtjax.special.internal import t_minus_sin_t
 
 
@@ -107,6 +108,12 @@ class KestenMcKay(AbstractSpectralLaw):
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         root, degree = edge_root(z, *self._support()), like(z, self.degree)
         return reciprocal(((degree - 2) * z + degree * root) / (2 * (degree - 1)))
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        # A sum of d free signs: the potential of the sign at its subordinate point.
+        f, degree = quotient_of_one(self._stieltjes(w)), like(w, self.degree)
+        inner = w + (degree - 1) / degree * (f - w)
+        return degree / 2 * (upper_logs(inner - 1) + upper_logs(inner + 1)) - (degree - 1) * upper_logs(f)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         m = k // 2

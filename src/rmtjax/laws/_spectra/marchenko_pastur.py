@@ -15,7 +15,8 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
+from rmtjax.laws._core.fallbacks import upper_logs
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, pole, reciprocal, slope_of_r
 from rmtjax.laws._spectra.mass_from_end import mass_from_end
 
 
@@ -100,6 +101,31 @@ class AbstractMarchenkoPastur(AbstractSpectralLaw):
         centre = scale**2 * jnp.where(c > 1, c - 1, 1 - c)
         continuous = (z - like(z, centre) + edge_root(z, *self._ends())) / 2
         return pole(z, 0.0, self._atoms()[1][0]) + reciprocal(continuous * like(z, jnp.where(c > 1, c, 1)))
+
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        # R(G) = s² k solves k (k + c - 1) = (k - 1) w/s².
+        c, scale = (like(w, parameter) for parameter in self._ratio_and_scale())
+        k = self._r_over_mean(w)[1]
+        return -(scale**2) * k, slope_of_r((k - 1) ** 2 / c)
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        # The potential is G R(G) - ∫ R - log G, with R integrated from 0 to G, and F - c s² = F/k.
+        c, scale = (like(w, parameter) for parameter in self._ratio_and_scale())
+        rest, k = self._r_over_mean(w)
+        log = upper_logs(k * rest) + 2 * jnp.log(scale)
+        return (1 / rest)[None] + log + (upper_logs(rest) + 2 * jnp.log(scale) - log) / c
+
+    def _r_over_mean(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        """F/s² - c and R(G)/s²."""
+        c, scale = self._ratio_and_scale()
+        w, root = (each / like(w, scale**2) for each in (w, edge_root(w, *self._ends())))
+        larger = jnp.where(c > 1, c - 1, 1 - c)
+        a = (w - like(w, larger) + root) / 2
+        rest = a - like(w, jnp.where(c > 1, 1, c))
+        return rest, jnp.where(c > 1, w, a) / jnp.where(c > 1, a, rest)
+
+    def _gap_levels(self) -> Float[Array, " 1"]:
+        return self._atoms()[1]
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         c, scale = self._ratio_and_scale()

@@ -10,7 +10,15 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import times_power
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan_share, edge_root, reciprocal
+from rmtjax.laws._core.fallbacks import upper_logs
+from rmtjax.laws._core.spectral import (
+    AbstractSpectralLaw,
+    catalan_share,
+    edge_root,
+    quotient_of_one,
+    reciprocal,
+    slope_of_r,
+)
 from rmtjax.special.internal import t_minus_sin_t
 
 
@@ -91,6 +99,15 @@ class Semicircle(AbstractSpectralLaw):
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         return reciprocal((z + edge_root(z, -self.radius, self.radius)) / 2)
+
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        var, h = like(w, self._var()), -(like(w, self._var()) * self._stieltjes(w))
+        return h, slope_of_r(h**2 / var)
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        # The potential is G R(G) - ∫ R - log G, with R integrated from 0 to G.
+        g = self._stieltjes(w)
+        return (like(w, self._var()) * g**2 / 2)[None] + upper_logs(quotient_of_one(g))
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         return self._var() if k == 2 else 0 * self.radius

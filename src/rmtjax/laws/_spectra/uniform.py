@@ -12,6 +12,7 @@ from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import times_power
+from rmtjax.laws._core.fallbacks import upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.special.internal import whole_powers
 
@@ -112,6 +113,12 @@ class Uniform(AbstractSpectralLaw):
         # On the real axis the sign of a zero imaginary part would otherwise choose the side.
         value = value - jnp.where(jnp.imag(value) > 0, 1j * jnp.pi, 0)
         return jnp.where(end, jnp.where(jnp.real(z) > middle, jnp.inf, -jnp.inf), value / like(z, half))
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        ends = (w - like(w, self.lower), w - like(w, self.upper))
+        # The limit at an end is that of x log x.
+        above, below = (end[None] * jnp.where((end == 0)[None], 0, upper_logs(end)) for end in ends)
+        return (above - below) / like(w, self.upper - self.lower) - 1
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         middle, half = self._halves()

@@ -1,0 +1,101 @@
+r"""What sums, powers and products of free variables have in common: transforms at the subordinate point, tails, ends.
+
+With $F = 1/G$ and $h = F - z$, a composed law is given by the fixed point w of a self-map of the upper half plane at
+each z. The transform, h, and $U(z) = E \log(z - X)$ are closed expressions in w, as U is stationary there. The density
+is $-\operatorname{Im} G(x + i0)/\pi$, and the mass above x is $\operatorname{Im} U(x + i0)/\pi$.
+"""
+
+from abc import abstractmethod
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Complex, Float
+
+from rmtjax._promotion import like
+from rmtjax.laws._core.orders import no_more_than
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, quotient_of_one
+from rmtjax.laws._free.fixed_point import fixed_point
+from rmtjax.laws._free.gaps import ends_of
+
+
+class AbstractFreeConvolution(AbstractSpectralLaw):
+    """A law whose transforms are those of its parts at subordinate points."""
+
+    @abstractmethod
+    def _self_map(
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
+    ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        """The map whose fixed point is the subordinate point of z, and its derivative by w."""
+
+    @abstractmethod
+    def _h_at(
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
+    ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        """The function h(z) and its derivative, from the subordinate point w of z."""
+
+    @abstractmethod
+    def _log_potential_at(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        """The potentials at z, from its subordinate point w."""
+
+    @abstractmethod
+    def _carrier(self) -> tuple[Array, Array]: ...
+
+    def _spread(self) -> Float[Array, ""]:
+        """The size of the support, roughly, and never 0."""
+        lower, upper = jax.lax.stop_gradient(self._carrier())
+        size = jnp.maximum(jnp.abs(lower), jnp.abs(upper))
+        return jnp.maximum(upper - lower, size * float(jnp.finfo(size.dtype).eps) + float(jnp.finfo(size.dtype).tiny))
+
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        return self._h_at(w, fixed_point(self, w))
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        return self._log_potential_at(w, fixed_point(self, w))
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        return quotient_of_one(z + self._h_at(z, fixed_point(self, z))[0])
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.maximum(-jnp.imag(self._stieltjes(_on_axis(x))) / jnp.pi, 0)
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        above, below = jnp.imag(self._log_potential(_on_axis(x))) / jnp.pi
+        places, masses = self._atoms()
+        here = like(x, jnp.subtract.outer(x, like(x, places)) == 0) @ like(x, masses)
+        return jnp.clip(here - below, 0, 1), jnp.clip(above, 0, 1)
+
+    def _support(self) -> tuple[Array, Array]:
+        lower, upper = ends_of(self, jnp.zeros(0, self._carrier()[0].dtype))
+        return lower, upper
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        """The ends of all bands; where two bands have merged, twice the quantile of the level between them."""
+        return jnp.sort(ends_of(self, self._gap_levels()))
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        no_more_than(100, k)
+        return self._mean_of_powers(0.0, k)[0]
+
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        return self._mean_of_powers(self._moment(1), *orders)
+
+    def _mean_of_powers(self, origin: Array | float, *orders: int) -> tuple[Float[Array, ""], ...]:
+        r"""The means of $(X - o)^k$, as $\frac1{2\pi i} \oint (z - o)^k\,G(z)\,dz$ around the support.
+
+        The sum over equidistant points of a circle converges like the powers of the support over the circle.
+        """
+        lower, upper = map(jax.lax.stop_gradient, self._support())
+        largest = max(*orders, 4)
+        number, margin = 32 + 20 * largest, 2 / largest
+        size = jnp.maximum(upper - lower, float(jnp.finfo(lower.dtype).eps) * jnp.abs(upper))
+        radius, centre = size / 2 * (1 + margin), lower / 2 + upper / 2
+        angle = like(size, jnp.pi * (np.arange(number) + 0.5) / number)
+        way = jax.lax.complex(radius * jnp.cos(angle), radius * jnp.sin(angle))
+        masses = self._stieltjes(like(way, centre) + way) * way / number
+        points = way + like(way, centre - origin)
+        return tuple(jnp.sum(jnp.real(masses * points**k)) for k in orders)
+
+
+def _on_axis(x: Float[Array, "..."]) -> Complex[Array, "..."]:
+    return jax.lax.complex(x, jnp.zeros_like(x))

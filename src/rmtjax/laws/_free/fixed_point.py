@@ -1,0 +1,121 @@
+r"""The fixed point of a self-map of the upper half plane.
+
+Derivation. Let f map the upper half plane into itself, $W = f(w)$ and $Q = W - \bar w$. In the disc
+$u = (\cdot - w)/(\cdot - \bar w)$ the map with this value and this derivative at w is the Möbius map
+
+$$u \mapsto \frac{r + c u}{1 + \bar r c u}, \qquad r = \frac{W - w}Q, \qquad
+c = -f'(w)\,\frac{\operatorname{Im} w}{\operatorname{Im} W}\,\frac{\bar Q}{Q},$$
+
+and $|c| \le 1$ by Schwarz and Pick. Its fixed points are $u = 2r/(1 - c \pm s)$ with $s^2 = (1 - c)^2 + 4 |r|^2 c$. The
+one in the closed disc has $\operatorname{Re}[(1 - \bar c) s] \ge 0$, and the one that attracts has
+$\operatorname{Re}[(1 + \bar c) s] \ge 0$. Both hold for the root with $\operatorname{Re} s \ge 0$. On the boundary of
+the disc, $|c| = 1$, one of the two conditions is an equation, and the other decides.
+
+A step goes to this fixed point. It is exact for a Möbius map, and Newton's step where r is small. Plain iteration of f
+does not converge for laws of two points, whose map is an isometry of the half plane. At an isolated z it may be the
+identity, as for two equal signs at 0; the limit is then taken from a point beside z, half of the digits away.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Complex, Float, Int
+
+from rmtjax._promotion import like
+
+_MOST_STEPS = 64
+# Rounding of the map, in ulp of its value or of the spread of the levels.
+_ROUNDING = 16
+# The square of the relative movement at a point that is no fixed point.
+_LOST = 1e-4
+
+
+class _Search(NamedTuple):
+    """Where the search stands at each point."""
+
+    at: Complex[Array, "..."]
+    best: Complex[Array, "..."]  # the point that f moved least
+    moved: Float[Array, "..."]  # the square of the relative distance
+    done: Bool[Array, "..."]
+    beside: Bool[Array, "..."]  # whether the point beside z is searched, as at z the map is the identity
+    steps: Int[Array, ""]
+
+
+@jax.custom_jvp
+def fixed_point(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+    """The fixed point w of the self-map of a law at z, elementwise, for z in the closed upper half plane.
+
+    It is real where the map is real on the axis and attracts there. Derivatives are those of the implicit function
+    theorem, and 0 where f' is 1.
+
+    Args:
+        law: it has `_self_map(z, w)`, which returns f(w) and f'(w), and `_spread()`, roughly the size of the support.
+        z: points of any shape.
+    """
+    spread = law._spread().astype(jnp.real(z).dtype)
+    start = jax.lax.complex(jnp.real(z), jnp.imag(z) + spread)
+    never = jnp.zeros_like(start, bool)
+    first = _Search(start, start, jnp.full(never.shape, jnp.inf, spread.dtype), never, never, jnp.zeros((), jnp.int32))
+    goes_on = lambda search: ~jnp.all(search.done) & (search.steps < _MOST_STEPS)
+    search = jax.lax.while_loop(goes_on, lambda search: _step(law, z, spread, search), first)
+    # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap.
+    eps, infinite = float(jnp.finfo(spread.dtype).eps), search.moved >= _LOST
+    found = jnp.where(infinite, like(z, spread / eps), search.best)
+    # In a gap the steps end close to the axis.
+    on_axis = jax.lax.complex(jnp.real(found), jnp.zeros_like(jnp.real(found)))
+    image, slope = law._self_map(z, on_axis)
+    # Newton's step from there is short in a gap. In a band, where f' is nearly 1 at such a point, it is long.
+    longest = eps**0.375 * jnp.maximum(jnp.abs(jnp.real(found)), spread)
+    short = jnp.abs(jnp.real(image - on_axis)) < longest * (1 - jnp.real(slope))
+    is_real = (jnp.imag(image) == 0) & (jnp.imag(found) <= longest) & short
+    return jnp.where(is_real | infinite, on_axis, found)
+
+
+@fixed_point.defjvp
+def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    w = fixed_point(*primals)
+    (_, slope), (change, _) = jax.jvp(lambda law, z: law._self_map(z, w), primals, tangents)
+    rest = 1 - slope
+    return w, jnp.where(rest == 0, 0, change / jnp.where(rest == 0, 1, rest))
+
+
+def _step(law: Any, z: Complex[Array, "..."], spread: Float[Array, ""], search: _Search) -> _Search:
+    info, w = jnp.finfo(spread.dtype), search.at
+    small = float(info.eps) ** 0.5
+    image, slope = law._self_map(z + like(z, jnp.where(search.beside, small * spread, 0)), w)
+    identity = (_square(image - w) <= info.eps * _square(w)) & (_square(slope - 1) <= info.eps)
+    identity = identity & (jnp.imag(w) > small * spread) & ~search.beside
+    # Rounding may put an image below the axis.
+    image = _above(image, float(info.tiny))
+    across, move = image - jnp.conj(w), image - w
+    width, moved = _square(across), _square(move) / jnp.maximum(_square(w), spread**2)
+    r = move * jnp.conj(across) / like(w, width)
+    c = -slope * jnp.conj(across) ** 2 * like(w, jnp.imag(w) / jnp.imag(image) / width)
+    c = c * like(w, jax.lax.rsqrt(jnp.maximum(_square(c), 1)))
+    distance = _square(r)
+    denominator = 1 - c + jnp.sqrt((1 - c) ** 2 + like(w, 4 * distance) * c)
+    there = _above(w + like(w, 4 * jnp.imag(w)) * 1j * r / (denominator - 2 * r), float(info.tiny))
+    # The next step would square the distance from the fixed point. On the axis steps go on as long as they help.
+    still = (moved <= (_ROUNDING * float(info.eps)) ** 2) & (moved >= search.moved / 16)
+    last = distance < float(info.eps) ** 1.1
+    better, usable = ~search.done & (moved < search.moved), _is_finite(there)
+    done = search.done | ((still | last | ~usable) & ~identity)
+    there = jnp.where(identity, w, there)
+    better = better & ~identity
+    best = jnp.where(better, jnp.where(last & ~still & usable, there, w), search.best)
+    moved = jnp.where(better, moved, search.moved)
+    return _Search(jnp.where(done, w, there), best, moved, done, search.beside | identity, search.steps + 1)
+
+
+def _square(w: Complex[Array, "..."]) -> Float[Array, "..."]:
+    return jnp.real(w) ** 2 + jnp.imag(w) ** 2
+
+
+def _is_finite(w: Complex[Array, "..."]) -> Bool[Array, "..."]:
+    return jnp.isfinite(jnp.real(w)) & jnp.isfinite(jnp.imag(w))
+
+
+def _above(w: Complex[Array, "..."], floor: float) -> Complex[Array, "..."]:
+    """The point at least so far above the axis."""
+    return jax.lax.complex(jnp.real(w), jnp.maximum(jnp.imag(w), floor))

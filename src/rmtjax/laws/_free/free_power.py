@@ -1,0 +1,156 @@
+r"""Powers of a law under free addition, and corners of matrices.
+
+The subordinate point w of the sum of t free copies is the fixed point of $z + (t - 1) h_a(w)$, with $F(z) = F_a(w)$ and
+$h(z) = t\,h_a(w)$. The derivative of $t\,U_a(w) - (t - 1) \log F_a(w)$ is $G\,(t\,dw - (t - 1)\,dF) = G\,dz$.
+"""
+
+import math
+from abc import abstractmethod
+from typing import Annotated
+
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._promotion import like
+from rmtjax._typing import RealScalarLike
+from rmtjax.laws._core.fallbacks import upper_logs
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.convolution import AbstractFreeConvolution
+from rmtjax.laws._free.pairs import checked
+
+
+class AbstractFreePower(AbstractFreeConvolution):
+    """A multiple, by s, of the sum of t free copies of a law."""
+
+    @abstractmethod
+    def _part(self) -> tuple[AbstractSpectralLaw, Array, Array]:
+        """The law, t and s."""
+
+    def _carrier(self) -> tuple[Array, Array]:
+        part, copies, scale = self._part()
+        lower, upper = part._carrier()
+        return copies * scale * lower, copies * scale * upper
+
+    def _gap_levels(self) -> Float[Array, " k"]:
+        part, copies, _ = self._part()
+        return jnp.clip(1 - copies * (1 - part._gap_levels()), 0, 1)
+
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        part, copies, scale = self._part()
+        places, masses = part._atoms()
+        return copies * scale * places, jnp.maximum(1 - copies * (1 - masses), 0)
+
+    def _self_map(
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
+    ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        part, more, scale = self._part_like(w)
+        h, slope = part._subordination(w)
+        return z / scale + more * h, more * slope
+
+    def _h_at(
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
+    ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        part, more, scale = self._part_like(w)
+        h, slope = part._subordination(w)
+        rest = 1 - more * slope
+        return scale * (1 + more) * h, (1 + more) * slope / jnp.where(rest == 0, jnp.inf, rest)
+
+    def _log_potential_at(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        part, more, scale = self._part_like(w)
+        h, _ = part._subordination(w)
+        return (1 + more) * part._log_potential(w) - more * upper_logs(w + h) + jnp.log(scale)
+
+    def _part_like(self, w: Complex[Array, "..."]) -> tuple[AbstractSpectralLaw, Array, Array]:
+        part, copies, scale = self._part()
+        return part, like(w, copies - 1), like(w, scale)
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        part, copies, scale = self._part()
+        factor = like(g, scale)
+        return like(g, copies) * factor * part._r_transform(factor * g)
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        part, copies, scale = self._part()
+        return copies * scale**k * part._free_cumulant(k)
+
+
+class FreePower(AbstractFreePower):
+    r"""The law of a sum of t free copies of a variable, for any real t ≥ 1: the free convolution power.
+
+    The free cumulants and the R-transform are multiplied by t. With $F = 1/G$ and $h = F - z$, the subordinate point
+    solves $w = z + (t - 1)\,h_a(w)$, and $F(z) = F_a(w)$. An atom of mass m at x becomes one of mass $1 - t(1 - m)$ at
+    tx, if that is positive. The accuracy is that of `FreeSum`.
+
+    Args:
+        law: a law of one eigenvalue with bounded support.
+        copies: t ≥ 1, finite.
+
+    Raises:
+        ValueError: an argument is outside its range. Powers with t < 1 exist only for some laws.
+
+    Example:
+        >>> import rmtjax as rmt
+        >>> law = FreePower(rmt.laws.Empirical([-1.0, 1.0]), 3)  # the 3-regular tree
+        >>> print(f"{law.pdf(0.0):.5f} {rmt.laws.KestenMcKay(3).pdf(0.0):.5f}")
+        0.15005 0.15005
+
+    References:
+        Nica and Speicher (1996), Amer. J. Math. 118, 799; Belinschi and Bercovici (2004), Math. Z. 248, 665, theorem
+        2.5; Huang (2015), Int. Math. Res. Notices 2015, 4269, for the support.
+    """
+
+    law: AbstractSpectralLaw
+    copies: Annotated[Float[Array, ""], _checks.Rule(lambda t: (t >= 1) & (t < math.inf), "be finite and at least 1")]
+
+    def __init__(self, law: AbstractSpectralLaw, copies: RealScalarLike):
+        self.law = checked("law", law)
+        self.copies = _checks.scalar("copies", copies)
+
+    def _degrees(self) -> dict[str, int]:
+        return {"law": 1}
+
+    def _part(self) -> tuple[AbstractSpectralLaw, Array, Array]:
+        return self.law, self.copies, jnp.ones_like(self.copies)
+
+
+class FreeCompression(AbstractFreePower):
+    r"""The law of a corner: of a leading block of the share p of the rows and columns of a large matrix.
+
+    The matrix has the spectrum of a given law, and eigenvectors without any preference: $A = U D U^*$ with a Haar
+    unitary (or orthogonal) U. The law of its corner is `FreePower(law, 1/p)` scaled by p (Nica and Speicher), so
+    $R(g) = R_a(pg)$ and $\kappa_k = p^{k - 1} \kappa_k(a)$. An atom of mass m at x becomes one of mass
+    $1 - (1 - m)/p$ at x, if that is positive. The accuracy is that of `FreeSum`.
+
+    Args:
+        law: a law of one eigenvalue with bounded support.
+        share: p in (0, 1], the size of the block over the size of the matrix.
+
+    Raises:
+        ValueError: an argument is outside its range.
+
+    Example:
+        >>> import rmtjax as rmt
+        >>> law = FreeCompression(rmt.laws.Semicircle(2.0), 0.25)
+        >>> print(f"{law.var():.4f} {law.support()[1]:.4f}")  # the semicircle law of radius 1
+        0.2500 1.0000
+
+    References:
+        Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, corollary 14.11.
+    """
+
+    law: AbstractSpectralLaw
+    share: Annotated[Float[Array, ""], _checks.Rule(lambda p: (p > 0) & (p <= 1), "be in (0, 1]")]
+
+    def __init__(self, law: AbstractSpectralLaw, share: RealScalarLike):
+        self.law = checked("law", law)
+        self.share = _checks.scalar("share", share)
+
+    def _degrees(self) -> dict[str, int]:
+        return {"law": 1}
+
+    def _carrier(self) -> tuple[Array, Array]:
+        return self.law._carrier()
+
+    def _part(self) -> tuple[AbstractSpectralLaw, Array, Array]:
+        return self.law, 1 / self.share, self.share

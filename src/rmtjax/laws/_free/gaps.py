@@ -1,0 +1,121 @@
+r"""The ends of the support of a composed law, and of the gaps in it.
+
+In a gap the distribution function is a number that the levels of the gaps of the parts determine: α + β or α + β - 1
+for sums and products (Belinschi, Bercovici and Voiculescu), tα or 1 - t(1 - α) for powers. So a bisection of the
+distribution function at this number ends in the gap, or at the quantile if there is none. From a point in the gap,
+bisections find its ends. There the self-map f at x has the derivative 1 at its real fixed point, and x is stationary
+along the curve of fixed points: an error of w by δ moves x by δ².
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Complex, Float
+
+from rmtjax._promotion import like
+from rmtjax.laws._free.fixed_point import fixed_point
+
+# More gaps than this are not searched for.
+MOST_GAPS = 64
+_POLISHING_STEPS = 3
+
+
+class _Lanes(NamedTuple):
+    """One bisection for each end."""
+
+    lower: Float[Array, " m"]
+    upper: Float[Array, " m"]
+    found: Bool[Array, " m"]  # whether a point in the gap is known
+    fixed: Float[Array, " m"]  # the fixed point at the last point in the gap
+
+    def middle(self) -> Float[Array, " m"]:
+        return self.lower + (self.upper - self.lower) / 2
+
+
+def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
+    """The lower end of the support of a law with a self-map, both ends of the gap at each level, and the upper end.
+
+    The ends of a gap that does not exist are both the quantile of its level.
+    """
+    constant = jax.tree.map(jax.lax.stop_gradient, law)
+    lower, upper = constant._carrier()
+    levels = jax.lax.stop_gradient(levels).astype(lower.dtype)
+    zero, k = jnp.zeros_like(lower), levels.size
+    levels_of_ends = jnp.concatenate([zero[None], jnp.repeat(levels, 2), zero[None] + 1])
+    # Whether the end lies above its gap. The gaps outside of the support reach to infinity.
+    above = np.array([True, *[False, True] * k, False])
+    outer = np.array([True, *[False] * 2 * k, True])
+    around = constant._spread() / 64
+    spread_out = lambda value: value + jnp.zeros_like(levels_of_ends)
+    lanes = _Lanes(spread_out(lower - around), spread_out(upper + around), jnp.asarray(outer), spread_out(zero))
+    size = jnp.maximum(constant._spread(), jnp.maximum(jnp.abs(lower), jnp.abs(upper)))
+    least = float(jnp.finfo(lower.dtype).eps) * size
+
+    def halved(lanes: _Lanes) -> _Lanes:
+        middle = lanes.middle()
+        inside, mass, fixed = _probe(constant, middle, levels_of_ends)
+        right = jnp.where(inside, above, jnp.where(lanes.found, ~above, mass < levels_of_ends))
+        return _Lanes(
+            jnp.where(right, middle, lanes.lower),
+            jnp.where(right, lanes.upper, middle),
+            lanes.found | inside,
+            jnp.where(inside, fixed, lanes.fixed),
+        )
+
+    lanes = jax.lax.while_loop(lambda lanes: jnp.any(lanes.upper - lanes.lower > least), halved, lanes)
+    ends = _with_atoms(law, _polished(law, constant, lanes))
+    # At a level of 0 or 1 there is no gap, and the bisection ends somewhere outside.
+    return jnp.clip(ends, ends[0], ends[-1])
+
+
+def _probe(law: Any, x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple[Array, Array, Array]:
+    """Whether x lies in the gap of a level, the mass below x, and the fixed point, if it is real."""
+    z = _real(x)
+    w = fixed_point(law, z)
+    mass = -jnp.imag(law._log_potential_at(z, w)[1]) / jnp.pi
+    near = float(jnp.finfo(x.dtype).eps) ** 0.4
+    return (jnp.imag(w) == 0) & (jnp.abs(mass - levels) < near), mass, jnp.real(w)
+
+
+def _polished(law: Any, constant: Any, lanes: _Lanes) -> Float[Array, " m"]:
+    """The ends by Newton's method for f' = 1 and f = w, with the derivatives of the ends by the parameters."""
+    start, spread = lanes.middle(), constant._spread()
+    eps = float(jnp.finfo(start.dtype).eps)
+    width = eps ** (1 / 3) * spread
+
+    def step(_: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        x, w, _ = state
+        # The differences only have to be roughly right, as the steps go on.
+        image, slope = constant._self_map(
+            _real(jnp.stack([x, x, x, x + width])), _real(jnp.stack([w, w - width, w + width, w]))
+        )
+        image, slope = jnp.real(image), jnp.real(slope)
+        curvature, rate = (slope[2] - slope[1]) / (2 * width), (image[3] - image[0]) / width
+        x = x - (image[0] - w) / jnp.where(rate == 0, jnp.inf, rate)
+        return x, w + (1 - slope[0]) / jnp.where(curvature == 0, jnp.inf, curvature), slope[0]
+
+    x, w, slope = jax.lax.fori_loop(0, _POLISHING_STEPS, step, (start, lanes.fixed, 0 * start))
+    # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it.
+    soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & (jnp.abs(x - start) < 256 * eps * spread)
+    x, w = jnp.where(soft, x, start), jnp.where(soft, w, lanes.fixed)
+    z, there = _real(x), _real(w)
+    image, rate = jax.jvp(lambda z: law._self_map(z, there)[0], (z,), (jnp.ones_like(z),))
+    rate = jax.lax.stop_gradient(jnp.real(rate))
+    return jnp.where(soft, x - (jnp.real(image) - w) / jnp.where(rate == 0, jnp.inf, rate), x)
+
+
+def _with_atoms(law: Any, ends: Float[Array, " m"]) -> Float[Array, " m"]:
+    """The ends; those that are atoms, or ends of the carrier, exactly."""
+    locations = jnp.concatenate([jnp.stack(law._carrier()), law._atoms()[0]])
+    present = jnp.concatenate([jnp.ones(2, bool), law._atoms()[1] > 0])
+    near = 64 * float(jnp.finfo(ends.dtype).eps) * law._spread()
+    distance = jnp.where(present[None], jnp.abs(jax.lax.stop_gradient(locations[None] - ends[:, None])), jnp.inf)
+    nearest = jnp.argmin(distance, axis=-1)
+    at = jnp.take_along_axis(distance, nearest[:, None], axis=-1)[:, 0] <= near
+    return jnp.where(at, like(ends, locations)[nearest], ends)
+
+
+def _real(x: Float[Array, "..."]) -> Complex[Array, "..."]:
+    return jax.lax.complex(x, jnp.zeros_like(x))

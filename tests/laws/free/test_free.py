@@ -1,0 +1,255 @@
+"""Sums, powers, corners and products of free variables against closed forms, and their own consistency."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax.laws import (
+    Affine,
+    Arcsine,
+    DeformedSemicircle,
+    Empirical,
+    FreeCompression,
+    FreePoisson,
+    FreePower,
+    FreeProduct,
+    FreeSum,
+    FussCatalan,
+    GeneralMarchenkoPastur,
+    KestenMcKay,
+    MarchenkoPastur,
+    Semicircle,
+    Uniform,
+    Wachter,
+)
+from tests.cases import daily
+
+COIN = Empirical([-1.0, 1.0])
+TWO = Empirical([1.0, 5.0])
+# A law, a closed form, and the size of the density where it is compared; absolute errors are in its units.
+CLOSED = {
+    "semicircles": (FreeSum(Semicircle(1.2), Semicircle(1.6)), Semicircle(2.0)),
+    "signs": (FreeSum(COIN, COIN), Arcsine(2.0)),
+    "free Poisson": (FreeSum(MarchenkoPastur(0.5), MarchenkoPastur(0.5)), FreePoisson(4.0, 0.5)),
+    "a hard edge": (FreeSum(MarchenkoPastur(2.0), MarchenkoPastur(2.0)), FreePoisson(1.0, 2.0)),
+    "an atom": (FreeSum(MarchenkoPastur(3.0), MarchenkoPastur(3.0)), FreePoisson(2 / 3, 3.0)),
+    "a gap": (FreeSum(COIN, Semicircle(1.0)), DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], 1.0)),
+    "a narrow gap": (FreeSum(COIN, Semicircle(1.999)), DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], 1.999)),
+    "no gap": (FreeSum(Semicircle(2.001), COIN), DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], 2.001)),
+    "a tree": (FreePower(COIN, 3.0), KestenMcKay(3.0)),
+    "a tree of 2.5 branches": (FreePower(COIN, 2.5), KestenMcKay(2.5)),
+    "a corner": (FreeCompression(Semicircle(2.0), 0.25), Semicircle(1.0)),
+    "two Wishart matrices": (FreeProduct(MarchenkoPastur(1.0), MarchenkoPastur(1.0)), FussCatalan(2)),
+    "a population": (FreeProduct(TWO, MarchenkoPastur(0.1)), GeneralMarchenkoPastur(0.1, [1.0, 5.0])),
+    "a population and an atom": (FreeProduct(TWO, MarchenkoPastur(2.0)), GeneralMarchenkoPastur(2.0, [1.0, 5.0])),
+    "a reflected part": (FreeSum(MarchenkoPastur(0.5).scaled(-1.0), Uniform(-1.0, 1.0).shifted(2.0)), None),
+}
+COMPARED = {name: pair for name, pair in CLOSED.items() if pair[1] is not None}
+
+
+def _bands(law):
+    """Both ends of each interval between breakpoints that has mass."""
+    ends = np.unique(law.breakpoints())
+    mass = np.diff(law.cdf(jnp.asarray(ends)))
+    return np.stack([ends[:-1], ends[1:]], axis=-1)[mass > 1e-6]
+
+
+def _points(law):
+    """Points in all bands, near their ends too, in the gaps and beyond."""
+    share = np.array([1e-6, 1e-3, 0.03, 0.2, 0.5, 0.81, 0.97, 0.999, 1 - 1e-6])
+    ends = np.concatenate([_bands(law).ravel(), [np.ptp(_bands(law)) + 8]])
+    return np.sort(np.concatenate([low + (high - low) * share for low, high in itertools.pairwise(ends)]))
+
+
+@pytest.mark.float32(further=True)
+@pytest.mark.parametrize("name", COMPARED)
+def test_closed_forms(name):
+    law, closed = COMPARED[name]
+    eps = np.finfo(jnp.zeros(0).dtype).eps
+    x = jnp.asarray(_points(closed))
+    scale = float(np.ptp(np.asarray(closed.support())))
+    # A point may be moved by 16 ulp of the scale, and the values by a few ulp.
+    moved = [closed.pdf(x + shift * 16 * eps * scale) for shift in (-1, 0, 1)]
+    low, high = np.min(moved, axis=0), np.max(moved, axis=0)
+    density = np.asarray(law.pdf(x))
+    room = 450 * eps * np.maximum(1 / scale, high)
+    np.testing.assert_array_less(low - room, density + 1e-300)
+    np.testing.assert_array_less(density, high + room + 1e-300)
+    np.testing.assert_allclose(law.cdf(x), closed.cdf(x), atol=20 * eps)
+    np.testing.assert_allclose(law.sf(x), closed.sf(x), atol=20 * eps)
+    np.testing.assert_allclose(law.support(), closed.support(), atol=4 * eps * scale)
+
+
+@pytest.mark.parametrize("name", daily(COMPARED, only=["an atom", "a tree"]))
+def test_transforms_and_moments_of_closed_forms(name):
+    law, closed = COMPARED[name]
+    np.testing.assert_allclose(
+        [law.moment(k) for k in (1, 2, 3, 6)], [closed.moment(k) for k in (1, 2, 3, 6)], 1e-13, 1e-12
+    )
+    np.testing.assert_allclose(law.var(), closed.var(), 1e-13)
+    np.testing.assert_allclose(np.sum(law.atoms()[1]), np.sum(closed.atoms()[1]), atol=1e-15)
+    if isinstance(closed, rmt.laws.AbstractSpectralLaw):
+        z = jnp.array([0.3 + 1e-16j, 1.0 + 1e-9j, 1.2 + 0.1j, -1.0 + 1.0j, 3.0 + 10.0j])
+        np.testing.assert_allclose(law.stieltjes(z), closed.stieltjes(z), 2e-13)
+
+
+def test_small_tails_have_their_digits():
+    law, closed = COMPARED["semicircles"]
+    distance = jnp.array([1e-12, 1e-8, 1e-4])
+    for log, x in (("logcdf", distance - 2), ("logsf", 2 - distance)):
+        error = np.abs(getattr(law, log)(x) - getattr(closed, log)(x))
+        # A point that is moved by 16 ulp of the scale.
+        assert (error < 1.5 * 16 * 4 * np.finfo(float).eps / distance).all()
+
+
+def test_a_cusp():
+    # Where the two bands meet, F(x) = 1/2 + c x^(4/3), and the solution is the root of a cubic equation.
+    law, closed = FreeSum(COIN, Semicircle(2.0)), DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], 2.0)
+    x = jnp.array([1e-12, 1e-9, 1e-6, 1e-3])
+    np.testing.assert_allclose(law.pdf(x), closed.pdf(x), rtol=1e-2, atol=3e-5)
+    np.testing.assert_allclose(law.pdf(x[1:]), closed.pdf(x[1:]), rtol=1e-5)
+    np.testing.assert_allclose(law.cdf(x), closed.cdf(x), atol=2e-15)
+
+
+def test_a_map_that_is_the_identity():
+    # At 0 the self-map of two signs is the identity. Beside it, rounding is divided by the distance from there.
+    x = jnp.array([0.0, 1e-12, 1e-6, 1e-3])
+    error = jnp.abs(FreeSum(COIN, COIN).pdf(x) - Arcsine(2.0).pdf(x))
+    np.testing.assert_array_less(error, jnp.array([1e-8, 1e-8, 1e-8, 1e-11]))
+    np.testing.assert_allclose(FreeSum(COIN, COIN).cdf(x), Arcsine(2.0).cdf(x), atol=1e-14)
+
+
+def test_projections():
+    # The product of two free projections is the law of Wachter, by atoms, ends and density.
+    p, q = 0.4, 0.7
+    law = FreeProduct(Empirical([0.0, 1.0], [1 - p, p]), Empirical([0.0, 1.0], [1 - q, q]))
+    lower, upper = (p + q - 2 * p * q + sign * np.sqrt(4 * p * q * (1 - p) * (1 - q)) for sign in (-1, 1))
+    x = jnp.linspace(0.01, 0.99, 50)
+    inside = (x > lower) & (x < upper)
+    density = jnp.where(inside, jnp.sqrt(jnp.abs((upper - x) * (x - lower))) / (2 * jnp.pi * x * (1 - x)), 0)
+    np.testing.assert_allclose(law.pdf(x), density, atol=1e-13)
+    masses = {float(place): float(mass) for place, mass in zip(*law.atoms(), strict=True) if mass > 1e-12}
+    assert masses == pytest.approx({0.0: 1 - p, 1.0: p + q - 1})
+    np.testing.assert_allclose(
+        law.cdf(jnp.array([-1.0, 0.0, 0.5 * lower, 0.5 * (1 + upper), 1.0])), [0, 0.6, 0.6, 0.9, 1], atol=1e-14
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (COIN, Empirical([0.0, 0.7, 2.0], [0.2, 0.5, 0.3])),
+        (MarchenkoPastur(0.3), Uniform(-1.0, 1.0)),
+        (Empirical([-2.0, 0.5], [0.3, 0.7]), MarchenkoPastur(2.0).scaled(-0.4)),
+    ],
+)
+def test_both_orders_agree(first, second):
+    one, other = FreeSum(first, second), FreeSum(second, first)
+    x = jnp.linspace(*one.support(), 202)[1:-1]
+    np.testing.assert_allclose(one.pdf(x), other.pdf(x), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(one.cdf(x), other.cdf(x), atol=1e-12)
+    np.testing.assert_allclose(one.breakpoints(), other.breakpoints(), atol=1e-9)
+
+
+def test_nested_laws():
+    # Sums are associative, and the square of a power is a power.
+    left, right = FreeSum(FreeSum(COIN, Semicircle(0.5)), Uniform()), FreeSum(COIN, FreeSum(Semicircle(0.5), Uniform()))
+    x = jnp.linspace(-1.4, 2.4, 39)
+    # In the middle of the gap, at 0.5, the fixed point is infinite.
+    np.testing.assert_allclose(left.pdf(x), right.pdf(x), atol=1e-10)
+    np.testing.assert_allclose(left.cdf(x), right.cdf(x), atol=1e-14)
+    power, direct = FreePower(FreePower(MarchenkoPastur(0.5), 1.5), 2.0), FreePower(MarchenkoPastur(0.5), 3.0)
+    x = jnp.linspace(0.5, 6.0, 39)
+    np.testing.assert_allclose(power.pdf(x), direct.pdf(x), atol=1e-13)
+
+
+def test_bands_of_many_points():
+    points = np.linspace(-2, 2, 40)
+    law, closed = FreeSum(Empirical(points), Semicircle(0.05)), DeformedSemicircle(points, np.full(40, 1 / 40), 0.05)
+    np.testing.assert_allclose(law.breakpoints(), closed.breakpoints(), atol=1e-14)
+    x = jnp.asarray(_points(closed))
+    np.testing.assert_allclose(law.pdf(x), closed.pdf(x), rtol=1e-7, atol=1e-12)
+    with pytest.warns(UserWarning, match="80 gaps"):
+        assert FreeSum(Empirical(np.arange(81.0)), Semicircle(0.1)).breakpoints().shape == (2,)
+
+
+def test_derivatives():
+    sums = lambda radius: FreeSum(COIN, Semicircle(radius))
+    closed = lambda radius: DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], radius)
+    for quantity in ("pdf", "cdf"):
+        value = lambda law, quantity: lambda radius, x: getattr(law(radius), quantity)(x)
+        got, right = value(sums, quantity), value(closed, quantity)
+        for argument in (0, 1):
+            np.testing.assert_allclose(
+                jax.grad(got, argument)(1.0, 0.9), jax.grad(right, argument)(1.0, 0.9), rtol=1e-12
+            )
+        np.testing.assert_allclose(
+            jax.grad(jax.grad(got))(1.0, 0.9), jax.grad(jax.grad(right))(1.0, 0.9), rtol=1e-11, err_msg=quantity
+        )
+    end = lambda law: lambda radius: law(radius).support()[1]
+    np.testing.assert_allclose(jax.grad(end(sums))(1.0), jax.grad(end(closed))(1.0), rtol=1e-9)
+
+
+def test_fallbacks_of_laws_without_formulas():
+    # The potential is a primitive of the transform, and its angle is the mass above; both come from a quadrature.
+    for law in (Wachter(2.5, 1.5), rmt.laws.QuarterCircle(2.0), rmt.laws.InverseMarchenkoPastur(0.4), FussCatalan(2)):
+        z = jnp.array([0.3 + 0.01j, 1 + 0.5j, 2 + 1e-3j])
+        _, slope = jax.jvp(law._log_potential, (z,), (jnp.ones_like(z),))
+        np.testing.assert_allclose(slope[0], law.stieltjes(z), rtol=1e-12)
+        x = law.ppf(jnp.array([0.65, 0.8, 0.95]))
+        above, below = jnp.imag(law._log_potential(jax.lax.complex(x, 0 * x))) / jnp.pi
+        np.testing.assert_allclose(above, law.sf(x), atol=1e-10)
+        np.testing.assert_allclose(-below, law.cdf(x), atol=1e-10)
+
+
+@pytest.mark.heavy
+def test_levels_of_matrices(getkey):
+    n = 400
+    a, b = jnp.repeat(jnp.array([-1.0, 1.0]), n // 2), rmt.Wishart(n, 2 * n).eigenvalues(getkey())
+    rotation = rmt.HaarOrthogonal(n).sample(getkey())
+    levels = rmt.eigvalsh(jnp.diag(a) + (rotation * b[None]) @ rotation.T)
+    law = FreeSum(COIN, MarchenkoPastur(0.5))
+    # Levels of a matrix are rigid: the distance is of order log(n)/n.
+    assert np.max(np.abs(law.cdf(levels) - (np.arange(n) + 0.5) / n)) < 0.01
+    corner = rmt.eigvalsh((rotation * a[None] @ rotation.T)[: n // 4, : n // 4])
+    assert np.max(np.abs(FreeCompression(COIN, 0.25).cdf(corner) - (np.arange(n // 4) + 0.5) / (n // 4))) < 0.03
+
+
+def test_affine_images():
+    base = MarchenkoPastur(2.0, 1.2)
+    law = base.scaled(-0.5).shifted(3.0)
+    x = jnp.linspace(-1, 3.5, 9)
+    np.testing.assert_allclose(law.pdf(x), 2 * base.pdf((x - 3) / -0.5), rtol=1e-13)
+    np.testing.assert_allclose(law.cdf(x[:-2]), base.sf((x[:-2] - 3) / -0.5), rtol=1e-13)
+    np.testing.assert_allclose(
+        (law.mean(), law.var(), law.skewness()), (3 - 0.72, base.var() / 4, -base.skewness()), rtol=1e-13
+    )
+    np.testing.assert_allclose(law.free_cumulant(3), -base.free_cumulant(3) / 8, rtol=1e-13)
+    np.testing.assert_allclose(law.stieltjes(1 + 1j), -2 * base.stieltjes((1 + 1j - 3) / -0.5), rtol=1e-13)
+    np.testing.assert_allclose(Affine(Semicircle(2.0), 0.5, 1.0).r_transform(0.3), 1 + 0.25 * 0.3, rtol=1e-13)
+
+
+def test_given_levels():
+    law = Empirical([2.0, -1.0, 0.5], [0.25, 0.5, 0.25])
+    x = jnp.array([-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
+    np.testing.assert_allclose(law.cdf(x), [0, 0.5, 0.5, 0.75, 0.75, 1, 1])
+    np.testing.assert_allclose(law.sf(x), [1, 0.5, 0.5, 0.25, 0.25, 0, 0])
+    np.testing.assert_array_equal(law.pdf(x), 0)
+    np.testing.assert_array_equal(law.ppf(jnp.array([0.1, 0.5, 0.6, 0.75, 0.8])), [-1, -1, 0.5, 0.5, 2])
+    np.testing.assert_allclose(law.moment(3), 0.25 * 8 - 0.5 + 0.25 / 8)
+
+
+def test_refusals():
+    for wrong in (lambda: FreeSum(COIN, 2.0), lambda: FreePower(rmt.laws.Mixture([1.0], [Semicircle()]), 2.0)):
+        with pytest.raises(ValueError, match="be a law of one eigenvalue with transforms"):
+            wrong()
+    with pytest.raises(ValueError, match="law of numbers that are not negative"):
+        FreeProduct(Semicircle(2.0), MarchenkoPastur(0.5))
+    with pytest.raises(ValueError, match="`copies` must be finite and at least 1"):
+        FreePower(COIN, 0.5)
+    with pytest.raises(ValueError, match="`share` must be in"):
+        FreeCompression(COIN, 1.5)
