@@ -236,7 +236,7 @@ class Affine(AbstractSpectralLaw):
     def _moved(self, x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         return like(x, self.factor) * x + like(x, self.shift)
 
-    def _turned(self, one: T, other: T) -> tuple[T, T]:
+    def _turned(self, one: Array | float, other: Array | float) -> tuple[Array, Array]:
         """The two, in reverse order if the law is reflected."""
         reflected = self.factor < 0
         return jnp.where(reflected, other, one), jnp.where(reflected, one, other)
