@@ -34,10 +34,11 @@ FURTHER += ["Spacing(2, 1)", "Spacing(1, 2)", "Spacing(2, 2)", "LevelDensity(GUE
 FURTHER += ["LevelDensity(GSE(2))", "LevelDensity(Wishart(2, 4, 2))", 'TracyWidom(4, "stochastic-airy")']
 FURTHER += ["GapRatio(1)", "GapRatio(2)"]
 # These have long programs; their own files test their values against other references every day.
-FURTHER += [e for e in accuracy.ENTRIES if e.startswith(("GeneralMarchenkoPastur", "StochasticAiry"))]
+LONG = ("GeneralMarchenkoPastur", "StochasticAiry", "FreeSum", "FreePower", "FreeCompression", "FreeProduct")
+FURTHER += [e for e in accuracy.ENTRIES if e.startswith(LONG)]
 
 if DTYPE == np.float32:  # Every day there is one of each kind, except for the longest.
-    longest = {"GeneralMarchenkoPastur", "HardEdge", "StochasticAiry"}
+    longest = {*LONG, "HardEdge"} - {"FreeSum"}
     kinds = [expression.split("(")[0] for expression in accuracy.ENTRIES]
     FURTHER = [e for k, e in enumerate(accuracy.ENTRIES) if kinds[k] in longest or kinds.index(kinds[k]) < k]
 
