@@ -70,8 +70,10 @@ def _points(law):
 def test_closed_forms(name):
     law, closed = COMPARED[name]
     eps = np.finfo(jnp.zeros(0).dtype).eps
-    x = jnp.asarray(_points(closed))
     scale = float(np.ptp(np.asarray(closed.support())))
+    x = _points(closed)
+    # A density that diverges could be anything next to its end.
+    x = jnp.asarray(x[np.abs(x[:, None] - np.asarray(closed.support())).min(axis=1) > 32 * eps * scale])
     # A point may be moved by 16 ulp of the scale, and the values by a few ulp.
     moved = [closed.pdf(x + shift * 16 * eps * scale) for shift in (-1, 0, 1)]
     low, high = np.min(moved, axis=0), np.max(moved, axis=0)
