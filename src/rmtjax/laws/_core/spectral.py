@@ -347,13 +347,7 @@ def upper_sqrt(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
 
 def edge_root(z: Complex[Array, "..."], lower: Array, upper: Array) -> Complex[Array, "..."]:
     """The root of (z - lower)(z - upper) that behaves as z at infinity, for z in the closed upper half plane."""
-    lower, upper = like(z, lower), like(z, upper)
-    square = (z - lower) * (z - upper)
-    zero = square == 0
-    root = jnp.sqrt(jnp.where(zero, 1, square))
-    # On the axis the sign of a zero imaginary part would otherwise choose the root.
-    left = (jnp.imag(root) == 0) & (jnp.real(z) < jnp.real(lower + upper) / 2)
-    return jnp.where(zero, 0, jnp.where(left | (jnp.imag(root) < 0), -root, root))
+    return upper_sqrt(z - like(z, lower)) * upper_sqrt(z - like(z, upper))
 
 
 def quotient_of_one(g: Complex[Array, "..."]) -> Complex[Array, "..."]:

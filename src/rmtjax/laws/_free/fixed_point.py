@@ -56,7 +56,7 @@ def fixed_point(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     spread = law._spread().astype(jnp.real(z).dtype)
     start = jax.lax.complex(jnp.real(z), jnp.imag(z) + spread)
     never = jnp.zeros_like(start, bool)
-    first = _Search(start, start, jnp.full(never.shape, jnp.inf, spread.dtype), never, never, jnp.zeros((), jnp.int32))
+    first = _Search(start, start, jnp.full_like(jnp.real(start), jnp.inf), never, never, jnp.zeros((), jnp.int32))
     goes_on = lambda search: ~jnp.all(search.done) & (search.steps < _MOST_STEPS)
     search = jax.lax.while_loop(goes_on, lambda search: _step(law, z, spread, search), first)
     # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap.
