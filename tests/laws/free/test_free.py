@@ -66,7 +66,7 @@ def _points(law):
 
 
 @pytest.mark.float32(further=True)
-@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize("name", daily(COMPARED, only=["an atom", "a narrow gap", "a tree", "a population"]))
 def test_closed_forms(name):
     law, closed = COMPARED[name]
     eps = np.finfo(jnp.zeros(0).dtype).eps
@@ -141,6 +141,7 @@ def test_projections():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -169,6 +170,7 @@ def test_nested_laws():
     np.testing.assert_allclose(power.pdf(x), direct.pdf(x), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_bands_of_many_points():
     points = np.linspace(-2, 2, 40)
     law, closed = FreeSum(Empirical(points), Semicircle(0.05)), DeformedSemicircle(points, np.full(40, 1 / 40), 0.05)
@@ -179,6 +181,7 @@ def test_bands_of_many_points():
         assert FreeSum(Empirical(np.arange(81.0)), Semicircle(0.1)).breakpoints().shape == (2,)
 
 
+@pytest.mark.slow
 def test_derivatives():
     sums = lambda radius: FreeSum(COIN, Semicircle(radius))
     closed = lambda radius: DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], radius)
