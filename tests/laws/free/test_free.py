@@ -224,6 +224,16 @@ def test_levels_of_matrices(getkey):
     assert np.max(np.abs(FreeCompression(COIN, 0.25).cdf(corner) - (np.arange(n // 4) + 0.5) / (n // 4))) < 0.03
 
 
+@pytest.mark.parametrize("c", [2.0**-80, 2.0**80])
+def test_units(c):
+    x = jnp.array([0.5, 0.9, 1.3])
+    law = FreeSum(Empirical([-1.0 * c, 1.0 * c]), Semicircle(1.0 * c))
+    np.testing.assert_allclose(c * law.pdf(c * x), FreeSum(COIN, Semicircle(1.0)).pdf(x), rtol=1e-12)
+    law = FreeProduct(Empirical([1.0 * c, 5.0 * c]), Empirical([1.0 * c, 2.0 * c]))
+    one = FreeProduct(TWO, Empirical([1.0, 2.0]))
+    np.testing.assert_allclose(c * c * law.pdf(c * c * x * 4), one.pdf(4 * x), rtol=1e-12)
+
+
 def test_affine_images():
     base = MarchenkoPastur(2.0, 1.2)
     law = base.scaled(-0.5).shifted(3.0)
