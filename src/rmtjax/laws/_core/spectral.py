@@ -26,10 +26,6 @@ from rmtjax.laws._core.power_series import power
 T = TypeVar("T", bound=Any)
 
 
-# What a part of another law must be.
-SPECTRAL = "be a law of one eigenvalue with transforms, such as `ensemble.law()` or `Empirical(levels)`"
-
-
 class AbstractSpectralLaw(AbstractLaw):
     r"""A law of one eigenvalue, with its transforms.
 
@@ -93,7 +89,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             z: complex or real points of any shape.
         """
-        return self._run(self._promised_stieltjes, _in_plane(_checks.numbers("z", z)))
+        return self._run(self._promised_stieltjes, in_plane(_checks.numbers("z", z)))
 
     def hilbert(self, x: RealLike) -> Float[Array, "..."]:
         r"""Hilbert transform $\frac1\pi\,\mathrm{p.v.}\!\int \frac{f(y)}{x - y}\,dy$, atoms included.
@@ -169,7 +165,7 @@ class AbstractSpectralLaw(AbstractLaw):
         return times(law._everywhere_stieltjes(times(z, 1 / unit)), 1 / unit)
 
     def _promised_hilbert(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.real(self._promised_stieltjes(_in_plane(x))) / jnp.pi
+        return jnp.real(self._promised_stieltjes(in_plane(x))) / jnp.pi
 
     def _promised_free_cumulant(self, *, k: int) -> Float[Array, ""]:
         law, unit = self._in_unit() if k <= FEW else (self, 1.0)
@@ -182,6 +178,14 @@ class AbstractSpectralLaw(AbstractLaw):
     def _promised_s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         law, unit = self._in_unit()
         return self._as_promised(times(law._s_transform(z), 1 / unit), z)
+
+
+def spectral_law(name: str, law: AbstractSpectralLaw) -> AbstractSpectralLaw:
+    """The law, if it can be a part of another one."""
+    if not isinstance(law, AbstractSpectralLaw):
+        must = "be a law of one eigenvalue with transforms, such as `ensemble.law()` or `Empirical(levels)`"
+        raise _checks.refusal(name, must, law)
+    return law
 
 
 class Affine(AbstractSpectralLaw):
@@ -213,9 +217,7 @@ class Affine(AbstractSpectralLaw):
     shift: Annotated[Float[Array, ""], _checks.FINITE]
 
     def __init__(self, law: AbstractSpectralLaw, factor: RealScalarLike = 1.0, shift: RealScalarLike = 0.0):
-        if not isinstance(law, AbstractSpectralLaw):
-            raise _checks.refusal("law", SPECTRAL, law)
-        self.law = law
+        self.law = spectral_law("law", law)
         self.factor = _checks.scalar("factor", factor, nonzero=True)
         self.shift = _checks.scalar("shift", shift)
 
@@ -374,6 +376,7 @@ def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Comp
     return jnp.where(present, reciprocal((z - like(z, location)) / like(z, jnp.where(present, mass, 1))), 0)
 
 
-def _in_plane(x: Inexact[Array, "..."]) -> Complex[Array, "..."]:
+def in_plane(x: Inexact[Array, "..."]) -> Complex[Array, "..."]:
+    """Real points, on the axis of the complex plane."""
     # A sum leaves the precision of Python's numbers open.
     return x + 0j if x.weak_type else x.astype(complex_dtype(x.dtype))

@@ -14,7 +14,7 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax._promotion import like
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, quotient_of_one
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, in_plane, quotient_of_one
 from rmtjax.laws._free.fixed_point import fixed_point
 from rmtjax.laws._free.gaps import ends_of
 
@@ -57,10 +57,10 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
         return quotient_of_one(z + self._h_at(z, fixed_point(self, z))[0])
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.maximum(-jnp.imag(self._stieltjes(_on_axis(x))) / jnp.pi, 0)
+        return jnp.maximum(-jnp.imag(self._stieltjes(in_plane(x))) / jnp.pi, 0)
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        above, below = jnp.imag(self._log_potential(_on_axis(x))) / jnp.pi
+        above, below = jnp.imag(self._log_potential(in_plane(x))) / jnp.pi
         places, masses = self._atoms()
         here = like(x, jnp.subtract.outer(x, like(x, places)) == 0) @ like(x, masses)
         return jnp.clip(here - below, 0, 1), jnp.clip(above, 0, 1)
@@ -95,7 +95,3 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
         masses = self._stieltjes(like(way, centre) + way) * way / number
         points = way + like(way, centre - origin)
         return tuple(jnp.sum(jnp.real(masses * points**k)) for k in orders)
-
-
-def _on_axis(x: Float[Array, "..."]) -> Complex[Array, "..."]:
-    return jax.lax.complex(x, jnp.zeros_like(x))

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
+from rmtjax.laws._core.spectral import in_plane
 
 _MOST_STEPS = 64
 # Rounding of the map, in ulp of its value or of the spread of the levels.
@@ -63,7 +64,7 @@ def fixed_point(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     eps, infinite = float(jnp.finfo(spread.dtype).eps), search.moved >= _LOST
     found = jnp.where(infinite, like(z, spread / eps), search.best)
     # In a gap the steps end close to the axis.
-    on_axis = jax.lax.complex(jnp.real(found), jnp.zeros_like(jnp.real(found)))
+    on_axis = in_plane(jnp.real(found))
     image, slope = law._self_map(z, on_axis)
     # Newton's step from there is short in a gap. In a band, where f' is nearly 1 at such a point, it is long.
     longest = eps**0.375 * jnp.maximum(jnp.abs(jnp.real(found)), spread)

@@ -18,9 +18,9 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._units import unit_near
 from rmtjax.laws._core.fallbacks import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
-from rmtjax.laws._free.pairs import atoms_of_pairs, checked, levels_of_pairs
+from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
 _POSITIVE = _checks.Rule(lambda law: law._carrier()[0] >= 0, "be a law of numbers that are not negative")
 
@@ -56,7 +56,7 @@ class FreeProduct(AbstractFreeConvolution):
     b: Annotated[AbstractSpectralLaw, _POSITIVE]
 
     def __init__(self, a: AbstractSpectralLaw, b: AbstractSpectralLaw):
-        self.a, self.b = checked("a", a), checked("b", b)
+        self.a, self.b = spectral_law("a", a), spectral_law("b", b)
 
     def _size(self) -> Float[Array, ""] | None:
         sizes = self.a._size(), self.b._size()

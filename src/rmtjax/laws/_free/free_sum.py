@@ -9,9 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax.laws._core.fallbacks import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
-from rmtjax.laws._free.pairs import atoms_of_pairs, checked, levels_of_pairs
+from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
 
 class FreeSum(AbstractFreeConvolution):
@@ -47,7 +47,7 @@ class FreeSum(AbstractFreeConvolution):
     b: AbstractSpectralLaw
 
     def __init__(self, a: AbstractSpectralLaw, b: AbstractSpectralLaw):
-        self.a, self.b = checked("a", a), checked("b", b)
+        self.a, self.b = spectral_law("a", a), spectral_law("b", b)
 
     def _degrees(self) -> dict[str, int]:
         return {"a": 1, "b": 1}

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Complex, Float
+from jaxtyping import Array, Bool, Float
 
 from rmtjax._promotion import like
+from rmtjax.laws._core.spectral import in_plane
 from rmtjax.laws._free.fixed_point import fixed_point
 
 # More gaps than this are not searched for.
@@ -72,7 +73,7 @@ def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
 
 def _probe(law: Any, x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple[Array, Array, Array]:
     """Whether x lies in the gap of a level, the mass below x, and the fixed point, if it is real."""
-    z = _real(x)
+    z = in_plane(x)
     w = fixed_point(law, z)
     mass = -jnp.imag(law._log_potential_at(z, w)[1]) / jnp.pi
     near = float(jnp.finfo(x.dtype).eps) ** 0.4
@@ -89,7 +90,7 @@ def _polished(law: Any, constant: Any, lanes: _Lanes) -> Float[Array, " m"]:
         x, w, _ = state
         # The differences only have to be roughly right, as the steps go on.
         image, slope = constant._self_map(
-            _real(jnp.stack([x, x, x, x + width])), _real(jnp.stack([w, w - width, w + width, w]))
+            in_plane(jnp.stack([x, x, x, x + width])), in_plane(jnp.stack([w, w - width, w + width, w]))
         )
         image, slope = jnp.real(image), jnp.real(slope)
         curvature, rate = (slope[2] - slope[1]) / (2 * width), (image[3] - image[0]) / width
@@ -100,7 +101,7 @@ def _polished(law: Any, constant: Any, lanes: _Lanes) -> Float[Array, " m"]:
     # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it.
     soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & (jnp.abs(x - start) < 256 * eps * spread)
     x, w = jnp.where(soft, x, start), jnp.where(soft, w, lanes.fixed)
-    z, there = _real(x), _real(w)
+    z, there = in_plane(x), in_plane(w)
     image, rate = jax.jvp(lambda z: law._self_map(z, there)[0], (z,), (jnp.ones_like(z),))
     rate = jax.lax.stop_gradient(jnp.real(rate))
     return jnp.where(soft, x - (jnp.real(image) - w) / jnp.where(rate == 0, jnp.inf, rate), x)
@@ -115,7 +116,3 @@ def _with_atoms(law: Any, ends: Float[Array, " m"]) -> Float[Array, " m"]:
     nearest = jnp.argmin(distance, axis=-1)
     at = jnp.take_along_axis(distance, nearest[:, None], axis=-1)[:, 0] <= near
     return jnp.where(at, like(ends, locations)[nearest], ends)
-
-
-def _real(x: Float[Array, "..."]) -> Complex[Array, "..."]:
-    return jax.lax.complex(x, jnp.zeros_like(x))

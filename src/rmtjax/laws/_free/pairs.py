@@ -6,17 +6,9 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from rmtjax import _checks
 from rmtjax._promotion import in_one_precision
-from rmtjax.laws._core.spectral import SPECTRAL, AbstractSpectralLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._free.gaps import MOST_GAPS
-
-
-def checked(name: str, law: AbstractSpectralLaw) -> AbstractSpectralLaw:
-    """A part of a composed law."""
-    if not isinstance(law, AbstractSpectralLaw):
-        raise _checks.refusal(name, SPECTRAL, law)
-    return law
 
 
 def levels_of_pairs(a: AbstractSpectralLaw, b: AbstractSpectralLaw) -> Float[Array, " k"]:

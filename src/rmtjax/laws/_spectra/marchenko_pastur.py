@@ -112,8 +112,8 @@ class AbstractMarchenkoPastur(AbstractSpectralLaw):
         # The potential is G R(G) - ∫ R - log G, with R integrated from 0 to G, and F - c s² = F/k.
         c, scale = (like(w, parameter) for parameter in self._ratio_and_scale())
         rest, k = self._r_over_mean(w)
-        log = upper_logs(k * rest) + 2 * jnp.log(scale)
-        return (1 / rest)[None] + log + (upper_logs(rest) + 2 * jnp.log(scale) - log) / c
+        log = upper_logs(k * rest)
+        return (1 / rest)[None] + log + (upper_logs(rest) - log) / c + 2 * jnp.log(scale)
 
     def _r_over_mean(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
         """F/s² - c and R(G)/s²."""
