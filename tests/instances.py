@@ -273,7 +273,7 @@ LAWS: dict[str, Law] = {
         "the product of two positive matrices in general position",
         ("FreeProduct(Empirical([1.0, 5.0]), MarchenkoPastur(0.25))",),
         "FreeProduct(Empirical([0.7, 2.3], [0.4, 0.6]), MarchenkoPastur(0.4, 1.2))",
-        (Contract("FreeProduct(Empirical([0.0, 1.0]), MarchenkoPastur(0.5))", "never"),),
+        (Contract("FreeProduct(Empirical([1.0, 4.0]), MarchenkoPastur(0.5))", "never"),),
         draws="CorrelatedWishart(jnp.diag(jnp.repeat(jnp.array([1.0, 5.0]), 150)), 1200).eigenvalues(key)",
         caption="levels of one CorrelatedWishart of 300 rows",
     ),

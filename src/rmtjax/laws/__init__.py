@@ -38,11 +38,13 @@ from rmtjax.laws._extremes.hard_edge import HardEdge as HardEdge
 from rmtjax.laws._extremes.stochastic_airy import StochasticAiry as StochasticAiry
 from rmtjax.laws._extremes.tracy_widom import TracyWidom as TracyWidom
 from rmtjax.laws._finite_n.level_density import LevelDensity as LevelDensity
+from rmtjax.laws._free.deformed_semicircle import DeformedSemicircle as DeformedSemicircle
 from rmtjax.laws._free.empirical import Empirical as Empirical
 from rmtjax.laws._free.free_power import FreeCompression as FreeCompression
 from rmtjax.laws._free.free_power import FreePower as FreePower
 from rmtjax.laws._free.free_product import FreeProduct as FreeProduct
 from rmtjax.laws._free.free_sum import FreeSum as FreeSum
+from rmtjax.laws._free.general_marchenko_pastur import GeneralMarchenkoPastur as GeneralMarchenkoPastur
 from rmtjax.laws._plane.elliptic import EllipticLaw as EllipticLaw
 from rmtjax.laws._plane.radial import CircularLaw as CircularLaw
 from rmtjax.laws._plane.radial import CircularPowerLaw as CircularPowerLaw
@@ -68,10 +70,8 @@ from rmtjax.laws._spacings.superposed_spacing import SuperposedSpacing as Superp
 from rmtjax.laws._spacings.wigner_surmise import WignerSurmise as WignerSurmise
 from rmtjax.laws._spectra.arcsine import Arcsine as Arcsine
 from rmtjax.laws._spectra.bures import BuresLaw as BuresLaw
-from rmtjax.laws._spectra.deformed_semicircle import DeformedSemicircle as DeformedSemicircle
 from rmtjax.laws._spectra.free_poisson import FreePoisson as FreePoisson
 from rmtjax.laws._spectra.fuss_catalan import FussCatalan as FussCatalan
-from rmtjax.laws._spectra.general_marchenko_pastur import GeneralMarchenkoPastur as GeneralMarchenkoPastur
 from rmtjax.laws._spectra.inverse_marchenko_pastur import InverseMarchenkoPastur as InverseMarchenkoPastur
 from rmtjax.laws._spectra.kesten_mckay import KestenMcKay as KestenMcKay
 from rmtjax.laws._spectra.marchenko_pastur import MarchenkoPastur as MarchenkoPastur

@@ -25,6 +25,7 @@ from rmtjax.laws import (
     Uniform,
     Wachter,
 )
+from rmtjax.laws._core.free_cumulants import free_cumulant_of_moments
 from rmtjax.testing import check_derivatives
 from tests.cases import daily, every_dtype, further
 
@@ -350,7 +351,7 @@ def test_free_cumulants_of_moments_against_exact_integers():
     catalan = [math.comb(2 * k, k) // (k + 1) for k in range(13)]
     for k in range(1, 13):
         moments = [jnp.asarray(float(m)) for m in catalan[: k + 1]]
-        got = rmt.laws._core.spectral.free_cumulant_of_moments(moments)  # for Marčenko and Pastur's law all are 1
+        got = free_cumulant_of_moments(moments)  # for Marčenko and Pastur's law all are 1
         np.testing.assert_allclose(got, 1, rtol=1e-13 * catalan[k])
 
 

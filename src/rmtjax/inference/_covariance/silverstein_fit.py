@@ -71,7 +71,7 @@ def distribution(
 ) -> Float[Array, " k"]:
     """The distribution function of the law of sample levels at ascending levels, to about 1e-3.
 
-    Its values are closed expressions in the points of the curve a = 1 (`laws._spectra.silverstein`). Interpolation
+    Its values are closed expressions in the points of the curve a = 1 (`laws._free.silverstein`). Interpolation
     between many of these takes a hundredth of the time of a search for each level.
     """
     # Between these moduli lie the points of all the levels.

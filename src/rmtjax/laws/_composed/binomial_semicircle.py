@@ -12,11 +12,11 @@ from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import times_power
 from rmtjax.laws._composed.orders import order_distribution
-from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._spectra import semicircle
 
 
-class BinomialSemicircle(AbstractLaw):
+class BinomialSemicircle(AbstractSpectralLaw):
     r"""The pooled spectral law of leading blocks, of binomial order, of one Wigner matrix of order N.
 
     A block of order n has a semicircle of radius $R\sqrt{n/N}$ and contributes n levels, so the pooled density is

@@ -11,9 +11,10 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 
 
-class Mixture(AbstractLaw):
+class Mixture(AbstractSpectralLaw):
     r"""A finite mixture of laws, $f(x) = \sum_i w_i f_i(x)$.
 
     Args:
@@ -86,11 +87,11 @@ class Mixture(AbstractLaw):
         away = [mean - means[0] for mean in means]
         middle = self._total(away)
         higher = [k for k in (3, 4) if k <= max(orders)]
-        totals = {k: jnp.zeros((), self.weights.dtype) for k in orders}
+        totals = dict.fromkeys(orders, jnp.zeros((), self.weights.dtype))
         for weight, law, place in zip(self.weights, self.components, away, strict=True):
             moments = {0: 1.0, 1: 0.0, 2: law._promised_var()}
             moments |= dict(zip(higher, law._promised_central_moments(*higher), strict=True))
-            for k in orders:
+            for k in totals:
                 shifted = sum(math.comb(k, j) * moments[j] * (place - middle) ** (k - j) for j in range(k + 1))
                 totals[k] = totals[k] + weight * shifted
         return tuple(totals[k] for k in orders)

@@ -25,11 +25,12 @@ from rmtjax._typing import Arrangement, RealScalarLike
 from rmtjax.laws._composed.orders import order_distribution
 from rmtjax.laws._composed.symmetrized import CONTINUOUS, Symmetrized
 from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._spectra.semicircle import Semicircle
 from rmtjax.special.internal import bracketed_root
 
 
-class PeriodicPadding(AbstractLaw):
+class PeriodicPadding(AbstractSpectralLaw):
     r"""The law of a level of a mixed-order spectrum that is repeated cyclically up to length N.
 
     With f, F the base density and distribution function, $c = \lfloor 1/\mu \rfloor$ and $\rho = 1/\mu - c$,

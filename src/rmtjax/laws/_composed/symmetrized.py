@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 
 # The rule for laws without point masses; a law may list point masses whose mass is 0.
 CONTINUOUS = _checks.Rule(
@@ -16,7 +17,7 @@ CONTINUOUS = _checks.Rule(
 )
 
 
-class Symmetrized(AbstractLaw):
+class Symmetrized(AbstractSpectralLaw):
     r"""A law pooled with its mirror image, $\tfrac12\,(f(x) + f(-x))$.
 
     Args:

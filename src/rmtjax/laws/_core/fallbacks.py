@@ -5,21 +5,19 @@ the density is smooth, and its atoms; `ppf` uses the distribution function, whic
 """
 
 import functools
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Complex, Float, PyTree
 
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import KeyScalar
+from rmtjax.laws._core.cauchy import cauchy_integral
+from rmtjax.laws._core.half_plane import reciprocal, upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.special import integrate
 from rmtjax.special.internal import bracketed_root, panel_nodes
-
-# How far from the axis four moments give the potential to rounding, in sizes of the support.
-_HEIGHT = 500
 
 
 class Law(Protocol):
@@ -102,53 +100,32 @@ def sample(law: Law, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..
     return law._everywhere_ppf(p, 1 - p)
 
 
-def log_potential(law: Any, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-    r"""The potentials E log(w - X) and E log(X - w) in the closed upper half plane, from the transform G above w.
-
-    The potential is $U(w + iT) - i\int_0^T G(w + it)\,dt$. So far away, U has four moments, and the integral is that of
-    the double exponential rule (Takahasi and Mori). Atoms are taken apart. The error is some 1e-13 (single precision:
-    1e-6).
-    """
-    lower, upper = law._carrier()
-    size = jnp.maximum(upper - lower, 1e-3 * jnp.maximum(jnp.abs(lower), jnp.abs(upper)))
-    height = _HEIGHT * size
+def stieltjes(law: Law, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+    """The transform in the closed upper half plane, from the density and the atoms."""
     places, atoms = law._atoms()
-    poles = lambda z: (1 / jnp.subtract.outer(z, like(z, places))) @ like(z, atoms)
-    nodes, weights = (like(size, each) for each in double_exponential())
-
-    def term(i: Array, total: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        z = w + like(w, height * nodes[i]) * 1j
-        return total + like(w, weights[i]) * (law._stieltjes(z) - poles(z))
-
-    top = w + like(w, height) * 1j
-    integral = like(w, height) * 1j * jax.lax.fori_loop(0, nodes.size, term, jnp.zeros_like(w))
-    far = top - like(w, law._moment(1))
-    central = zip((2, 3, 4), law._central_moments(2, 3, 4), strict=True)
-    whole = jnp.log(far) - sum(like(w, moment) / (k * far**k) for k, moment in central)
-    logs = jnp.log(jnp.subtract.outer(top, like(w, places))) @ like(w, atoms)
-    continuous = whole - logs - integral
-    reflected = continuous - 1j * jnp.pi * like(w, 1 - jnp.sum(atoms))
-    return jnp.stack([continuous, reflected]) + upper_logs(jnp.subtract.outer(w, like(w, places))) @ like(w, atoms)
+    poles = reciprocal(jnp.subtract.outer(z, like(z, places)))
+    masses = jnp.broadcast_to(like(z, atoms), poles.shape)
+    of_atoms = jnp.sum(jnp.where(masses == 0, 0, poles * jnp.where(masses == 0, 1, masses)), axis=-1)
+    return cauchy_integral(law._pdf, law._breakpoints(), z) + of_atoms
 
 
-@functools.cache
-def double_exponential() -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights on (0, 1), dense at both ends; the last weights are 1e-30."""
-    s, step = np.linspace(-3.7, 3.7, 241, retstep=True)
-    stretched = np.pi * np.sinh(s)
-    nodes = 1 / (1 + np.exp(-stretched))
-    return nodes, np.pi * np.cosh(s) * nodes / (1 + np.exp(stretched)) * step
+def log_potential(law: Law, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+    r"""The potentials E log(w - X) and E log(X - w) in the closed upper half plane.
 
-
-def upper_logs(z: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-    """The logarithms of z and -z, with arguments from 0 to π and from -π to 0, for z in the closed upper half plane.
-
-    Both arguments have all digits. At 0 the arguments and the derivatives are 0, and the logarithms are those of the
-    smallest number, as infinity times 0 is NaN.
+    With the distribution function C of the continuous part, by parts, $E \log(w - X)$ is $C(b) \log(w - b)$ and the
+    integral of $C(x)/(w - x)$ up to the upper end b. Near b it comes from the masses above x and the lower end.
     """
-    zero = z == 0
-    some = jnp.where(zero, float(jnp.finfo(z.dtype).tiny), z)
-    # On the axis the sign of a zero imaginary part would otherwise choose the argument.
-    some = jnp.where(jnp.imag(some) <= 0, like(z, jnp.real(some)), some)
-    below = jnp.conj(jnp.log(-jnp.conj(some)))
-    return jnp.stack([jnp.log(some), jnp.where(zero, like(z, jnp.real(below)), below)])
+    panels = law._breakpoints()
+    places, atoms = law._atoms()
+
+    def continuous(x: Float[Array, " m"], *, side: int) -> Float[Array, " m"]:
+        tail = law._on_support(x, quantity="tails")[side]
+        passed = jnp.subtract.outer(*in_one_precision((x, places))) >= 0
+        return tail - like(tail, passed == (side == 0)) @ like(tail, atoms)
+
+    below, above = (cauchy_integral(functools.partial(continuous, side=side), panels, w) for side in (0, 1))
+    mass = like(w, 1 - jnp.sum(atoms))
+    lower, upper = (upper_logs(w - like(w, end)) for end in (panels[0], panels[-1]))
+    near_upper = jnp.real(w) > panels[0] / 2 + panels[-1] / 2
+    whole = jnp.where(near_upper, mass * lower - above[None], mass * upper + below[None])
+    return whole + upper_logs(jnp.subtract.outer(w, like(w, places))) @ like(w, atoms)

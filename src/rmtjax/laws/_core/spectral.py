@@ -1,44 +1,40 @@
 r"""Laws of one eigenvalue: the transforms of Stieltjes, Hilbert and Voiculescu.
 
 The hook for the Stieltjes transform is only called in the closed upper half plane; on the real axis it returns the
-limit from above. In this half plane $\sqrt{z - a}$ lies in the first quadrant. Therefore $\sqrt{z - a}\sqrt{z - b}$ is
-the root that behaves as z at infinity, and the sums in the denominators of the laws' formulas do not cancel.
+limit from above.
 """
 
 import math
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Self
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._promotion import common_dtype, complex_dtype, like
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import ArrayLike, KeyScalar, RealLike, RealScalarLike
 from rmtjax._units import times, times_power, unit_near
 from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.base import FEW, AbstractLaw
+from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
-
-T = TypeVar("T", bound=Any)
 
 
 class AbstractSpectralLaw(AbstractLaw):
     r"""A law of one eigenvalue, with its transforms.
 
-    A subclass defines the hooks of every law and `_stieltjes`, and if it has formulas also `_free_cumulant`,
-    `_r_transform` and `_s_transform`. Only free cumulants have a fall-back.
+    A subclass defines the hooks of every law, and for what it has a formula also `_stieltjes`, `_free_cumulant`,
+    `_r_transform` and `_s_transform`. The first two have fall-backs: the transform comes from the density.
 
     Convention: $G(z) = E\,(z - X)^{-1} \sim 1/z$, as in `rmtjax.statistics.stieltjes`. Its imaginary part is negative
     in the upper half plane, and the density is $-\frac1\pi \operatorname{Im} G(x + i0)$.
     """
 
-    @abstractmethod
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         """The transform at finite z with Im z ≥ 0; on the real axis it is the limit from above."""
+        return fallbacks.stieltjes(self, z)
 
     def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
         """The function h(w) = 1/G(w) - w, which maps the closed upper half plane into itself, and its derivative."""
@@ -56,6 +52,11 @@ class AbstractSpectralLaw(AbstractLaw):
     def _gap_levels(self) -> Float[Array, " k"]:
         """The values of the distribution function between 0 and 1 that it may have in gaps of the support."""
         return jnp.zeros(0, common_dtype(*self._carrier()))
+
+    def _bands(self) -> tuple[Float[Array, " 2k"], Float[Array, " k-1"]]:
+        """The lower and the upper end of each band in turn, and the mass up to each band but the last."""
+        levels = self._gap_levels()
+        return (self._breakpoints() if levels.size else jnp.stack(self._support())), levels
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         no_more_than(20, k)
@@ -134,6 +135,14 @@ class AbstractSpectralLaw(AbstractLaw):
         """
         return self._run(self._promised_s_transform, _checks.numbers("z", z))
 
+    def bands(self) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
+        """Lower ends, upper ends and masses of the intervals that carry the law, point masses included.
+
+        How many there are follows from the number of parameters, so that it can be compiled. Two bands that have
+        merged touch at a point; a band that is absent has the mass 0 and no width.
+        """
+        return self._run(self._promised_bands)
+
     def scaled(self, factor: RealScalarLike) -> "Affine":
         """The law of c X for X with this law.
 
@@ -166,6 +175,12 @@ class AbstractSpectralLaw(AbstractLaw):
 
     def _promised_hilbert(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.real(self._promised_stieltjes(in_plane(x))) / jnp.pi
+
+    def _promised_bands(self) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
+        law, unit = self._in_unit()
+        ends, levels = law._bands()
+        masses = jnp.diff(levels, prepend=0, append=1)
+        return ends[::2] * unit, ends[1::2] * unit, self._as_promised(masses)
 
     def _promised_free_cumulant(self, *, k: int) -> Float[Array, ""]:
         law, unit = self._in_unit() if k <= FEW else (self, 1.0)
@@ -282,7 +297,11 @@ class Affine(AbstractSpectralLaw):
 
     def _gap_levels(self) -> Float[Array, " k"]:
         levels = self.law._gap_levels()
-        return jnp.where(self.factor < 0, 1 - levels, levels)
+        return self._turned(levels, 1 - levels)[0]
+
+    def _bands(self) -> tuple[Float[Array, " 2k"], Float[Array, " k-1"]]:
+        ends, levels = self.law._bands()
+        return jnp.sort(self._moved(ends)), jnp.sort(self._turned(levels, 1 - levels)[0])
 
     def _in_half_plane(self, w: Complex[Array, "..."]) -> Complex[Array, "..."]:
         """The point of the law, mirrored into the upper half plane."""
@@ -309,74 +328,3 @@ class Affine(AbstractSpectralLaw):
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         factor = like(g, self.factor)
         return factor * self.law._r_transform(factor * g) + like(g, self.shift)
-
-
-def free_cumulant_of_moments(moments: Sequence[T]) -> T:
-    r"""The k-th free cumulant from the moments $m_0, \dots, m_k$, numbers of any type, such as fractions.
-
-    With $M(z) = \sum_j m_j z^j$, Lagrange inversion of $C(z M(z)) = M(z)$ gives $-\frac1{k-1} [z^k] M(z)^{1-k}$. The
-    coefficients of the power follow from Euler's recursion.
-
-    References:
-        Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lecture 16.
-    """
-    k = len(moments) - 1
-    if k == 1:
-        return moments[1]
-    raised: list[Any] = [moments[0]]
-    for j in range(1, k + 1):
-        raised.append(sum(((1 - k) * i - (j - i)) * moments[i] * raised[j - i] for i in range(1, j + 1)) / j)
-    return -raised[k] / (k - 1)
-
-
-def catalan(m: int) -> int:
-    """The m-th Catalan number."""
-    return math.comb(2 * m, m) // (m + 1)
-
-
-def catalan_share(m: int) -> float:
-    """The m-th Catalan number divided by 4^m, which never overflows."""
-    return catalan(m) / 4**m
-
-
-def upper_sqrt(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    """The square root in the first quadrant, for z in the closed upper half plane; the derivative at 0 is 0."""
-    zero = z == 0
-    root = jnp.sqrt(jnp.where(zero, 1, z))
-    # On the negative axis the sign of a zero imaginary part would otherwise choose the root.
-    return jnp.where(zero, 0, jnp.where(jnp.imag(root) < 0, -root, root))
-
-
-def edge_root(z: Complex[Array, "..."], lower: Array, upper: Array) -> Complex[Array, "..."]:
-    """The root of (z - lower)(z - upper) that behaves as z at infinity, for z in the closed upper half plane."""
-    return upper_sqrt(z - like(z, lower)) * upper_sqrt(z - like(z, upper))
-
-
-def quotient_of_one(g: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    """The reciprocal of a transform or of F: 0 where it is infinite, and infinite where it is 0, with derivative 0."""
-    infinite = jnp.isinf(jnp.real(g))
-    return jnp.where(infinite, 0, reciprocal(jnp.where(infinite, 1, g)))
-
-
-def slope_of_r(quotient: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    r"""The derivative of h = -R(G), which is q/(1 - q) for $q = G^2 R'(G)$; finite at an end, where q is 1."""
-    rest = 1 - quotient
-    return quotient / jnp.where(rest == 0, float(jnp.finfo(quotient.dtype).eps), rest)
-
-
-def reciprocal(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    """The reciprocal 1/z; at 0 it is +inf, with the derivative 0."""
-    zero = z == 0
-    return jnp.where(zero, jnp.inf, 1 / jnp.where(zero, 1, z))
-
-
-def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Complex[Array, "..."]:
-    """The contribution of an atom to the Stieltjes transform; its mass may be 0."""
-    present = mass > 0
-    return jnp.where(present, reciprocal((z - like(z, location)) / like(z, jnp.where(present, mass, 1))), 0)
-
-
-def in_plane(x: Inexact[Array, "..."]) -> Complex[Array, "..."]:
-    """Real points, on the axis of the complex plane."""
-    # A sum leaves the precision of Python's numbers open.
-    return x + 0j if x.weak_type else x.astype(complex_dtype(x.dtype))

@@ -14,8 +14,8 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax._units import times_power
-from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.orders import as_number, no_more_than
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._core.tabulated import not_too_far
 from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble, Side, log_density, log_tail
 from rmtjax.laws._finite_n.table import breakpoints, moment, table
@@ -38,7 +38,7 @@ class _Ensemble(Protocol):
     def _classical_spectrum(self) -> ClassicalSpectrum | None: ...
 
 
-class LevelDensity(AbstractLaw):
+class LevelDensity(AbstractSpectralLaw):
     r"""The exact law of one eigenvalue of an invariant ensemble of finite size n, $f(x) = R_1(x)/n$.
 
     It is the mean density of the n levels. For β = 2 it is $\frac1n \sum_{k<n} \varphi_k(x)^2$ with the orthonormal

@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Array, Complex, Float
 
 from rmtjax._promotion import like
+from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, in_plane, quotient_of_one
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._free.fixed_point import fixed_point
 from rmtjax.laws._free.gaps import ends_of
 

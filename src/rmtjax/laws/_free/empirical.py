@@ -9,7 +9,7 @@ from jaxtyping import Array, Complex, Float
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealLike
-from rmtjax.laws._core.fallbacks import upper_logs
+from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import moments_of_points
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
@@ -64,6 +64,9 @@ class Empirical(AbstractSpectralLaw):
 
     def _gap_levels(self) -> Float[Array, " k"]:
         return jnp.cumsum(self._ordered()[1])[:-1]
+
+    def _bands(self) -> tuple[Float[Array, " 2k"], Float[Array, " k-1"]]:
+        return jnp.repeat(self._ordered()[0], 2), self._gap_levels()
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.zeros_like(x)

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
-from rmtjax.laws._core.spectral import in_plane
+from rmtjax.laws._core.half_plane import in_plane
 
 _MOST_STEPS = 64
 # Rounding of the map, in ulp of its value or of the spread of the levels.

@@ -14,9 +14,10 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._core.fallbacks import upper_logs
+from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
+from rmtjax.laws._free.gaps import are_few
 
 
 class AbstractFreePower(AbstractFreeConvolution):
@@ -33,7 +34,8 @@ class AbstractFreePower(AbstractFreeConvolution):
 
     def _gap_levels(self) -> Float[Array, " k"]:
         part, copies, _ = self._part()
-        return jnp.clip(1 - copies * (1 - part._gap_levels()), 0, 1)
+        levels = part._gap_levels()
+        return jnp.clip(1 - copies * (1 - levels), 0, 1) if are_few(levels.size) else levels[:0]
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         part, copies, scale = self._part()

@@ -8,7 +8,7 @@ $U_a(w) + U_b(v) - \log F_a(w)$ is $G\,(dw + dv - dF) = G\,dz$.
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
-from rmtjax.laws._core.fallbacks import upper_logs
+from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs

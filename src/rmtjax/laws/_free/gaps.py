@@ -7,6 +7,7 @@ bisections find its ends. There the self-map f at x has the derivative 1 at its 
 along the curve of fixed points: an error of w by δ moves x by δ².
 """
 
+import warnings
 from typing import Any, NamedTuple
 
 import jax
@@ -15,11 +16,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from rmtjax._promotion import like
-from rmtjax.laws._core.spectral import in_plane
+from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.laws._free.fixed_point import fixed_point
 
 # More gaps than this are not searched for.
-MOST_GAPS = 64
+_MOST_GAPS = 64
 _POLISHING_STEPS = 3
 
 
@@ -33,6 +34,14 @@ class _Lanes(NamedTuple):
 
     def middle(self) -> Float[Array, " m"]:
         return self.lower + (self.upper - self.lower) / 2
+
+
+def are_few(number: int) -> bool:
+    """Whether so many gaps are searched for. The warning says that they are not."""
+    if number > _MOST_GAPS:
+        ends = "`bands` and `breakpoints` have only the ends of the support"
+        warnings.warn(f"There may be {number} gaps, more than {_MOST_GAPS}; {ends}.", stacklevel=2)
+    return number <= _MOST_GAPS
 
 
 def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:

@@ -1,6 +1,5 @@
 """What sums and products of two laws share: the levels of their gaps and their atoms."""
 
-import warnings
 from collections.abc import Callable
 
 import jax.numpy as jnp
@@ -8,16 +7,14 @@ from jaxtyping import Array, Float
 
 from rmtjax._promotion import in_one_precision
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
-from rmtjax.laws._free.gaps import MOST_GAPS
+from rmtjax.laws._free.gaps import are_few
 
 
 def levels_of_pairs(a: AbstractSpectralLaw, b: AbstractSpectralLaw) -> Float[Array, " k"]:
     """The levels α + β or α + β - 1 at which the composed law may have a gap; none if there are more than 64."""
     first, second = in_one_precision((a._gap_levels(), b._gap_levels()))
     number = (first.size + 1) * (second.size + 1) - 1
-    if number > MOST_GAPS:
-        message = f"There may be {number} gaps, more than {MOST_GAPS}; `breakpoints` has only the ends of the support."
-        warnings.warn(message, stacklevel=2)
+    if not are_few(number):
         return first[:0]
     zero = jnp.zeros_like(first, shape=1)
     sums = jnp.add.outer(jnp.concatenate([zero, first]), jnp.concatenate([zero, second])).ravel()[1:]

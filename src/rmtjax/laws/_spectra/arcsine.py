@@ -11,8 +11,9 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import times_power
-from rmtjax.laws._core.fallbacks import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan_share, edge_root, reciprocal
+from rmtjax.laws._core.free_cumulants import catalan_share
+from rmtjax.laws._core.half_plane import edge_root, reciprocal, upper_logs
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 
 
 class Arcsine(AbstractSpectralLaw):

@@ -34,11 +34,11 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax._units import times_power
-from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.special.internal import t_minus_sin_t
 
 
-class BuresLaw(AbstractLaw):
+class BuresLaw(AbstractSpectralLaw):
     r"""The limiting spectral density of random density matrices with the Bures measure.
 
     With $a = 3\sqrt3\,\mu$ for the mean μ,

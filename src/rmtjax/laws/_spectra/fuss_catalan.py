@@ -30,8 +30,9 @@ from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._promotion import complex_dtype
+from rmtjax.laws._core.half_plane import upper_sqrt
 from rmtjax.laws._core.orders import as_number
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, upper_sqrt
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.special.internal import log_one_plus, t_minus_sin_t
 
 _STEPS = 8  # Newton steps; up to order 20, five steps reach rounding from every guess below.

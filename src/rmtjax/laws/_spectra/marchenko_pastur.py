@@ -15,8 +15,8 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._core.fallbacks import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, pole, reciprocal, slope_of_r
+from rmtjax.laws._core.half_plane import edge_root, pole, reciprocal, slope_of_r, upper_logs
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._spectra.mass_from_end import mass_from_end
 
 
@@ -126,6 +126,10 @@ class AbstractMarchenkoPastur(AbstractSpectralLaw):
 
     def _gap_levels(self) -> Float[Array, " 1"]:
         return self._atoms()[1]
+
+    def _bands(self) -> tuple[Float[Array, " 4"], Float[Array, " 1"]]:
+        atom = self._support()[0]
+        return jnp.stack([atom, atom, *self._ends()]), self._gap_levels()
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         c, scale = self._ratio_and_scale()

@@ -20,8 +20,10 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import times_power
+from rmtjax.laws._core.free_cumulants import catalan, free_cumulant_of_moments
+from rmtjax.laws._core.half_plane import edge_root
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, free_cumulant_of_moments
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._spectra.semicircle import Semicircle, density, distribution
 
 # The number 1/π to 117 digits, so that moments and free cumulants can be computed in rational arithmetic.

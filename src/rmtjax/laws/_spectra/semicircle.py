@@ -10,15 +10,9 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import times_power
-from rmtjax.laws._core.fallbacks import upper_logs
-from rmtjax.laws._core.spectral import (
-    AbstractSpectralLaw,
-    catalan_share,
-    edge_root,
-    quotient_of_one,
-    reciprocal,
-    slope_of_r,
-)
+from rmtjax.laws._core.free_cumulants import catalan_share
+from rmtjax.laws._core.half_plane import edge_root, quotient_of_one, reciprocal, slope_of_r, upper_logs
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.special.internal import t_minus_sin_t
 
 

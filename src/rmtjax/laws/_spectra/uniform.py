@@ -12,7 +12,7 @@ from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import times_power
-from rmtjax.laws._core.fallbacks import upper_logs
+from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.special.internal import whole_powers
 

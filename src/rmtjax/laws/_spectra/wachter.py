@@ -17,8 +17,9 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import RealScalarLike
+from rmtjax.laws._core.half_plane import edge_root, pole, reciprocal
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._spectra.mass_from_end import mass_from_end
 from rmtjax.special.internal import whole_powers
 

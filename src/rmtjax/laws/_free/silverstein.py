@@ -39,7 +39,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax._promotion import like
-from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
+from rmtjax.laws._free.subordination import gap_ends, harmonic_root
 from rmtjax.special.internal import bracketed_root, implicit_root, t_minus_sin_t
 
 _NEWTON_STEPS = 5

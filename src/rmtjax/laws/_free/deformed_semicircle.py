@@ -22,20 +22,23 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax._units import times_power
-from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import moments_of_points, power
-from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.empirical import Empirical
+from rmtjax.laws._free.free_sum import FreeSum
+from rmtjax.laws._free.subordination import gap_ends, harmonic_root
+from rmtjax.laws._spectra.semicircle import Semicircle
 from rmtjax.special.internal import bracketed_root, square_root, t_minus_sin_t
 
 
-class DeformedSemicircle(AbstractLaw):
+class DeformedSemicircle(AbstractSpectralLaw):
     r"""The free convolution of point masses with the semicircle law, $\sum_k w_k \delta_{a_k} \boxplus$ semicircle.
 
     It is the limiting spectral density of A + H for a Wigner matrix H with the semicircle law on [-R, R] and an
@@ -174,3 +177,24 @@ class DeformedSemicircle(AbstractLaw):
         noise = self._sigma() ** 2
         moments = {2: second + noise, 3: third, 4: fourth + 4 * noise * second + 2 * noise**2}
         return tuple(moments[k] for k in orders)
+
+    # The density and its integrals have their own equation. The transforms are those of the free sum.
+
+    def _sum(self) -> FreeSum:
+        return FreeSum(Empirical(self.locations, self.weights), Semicircle(self.radius))
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        return self._sum()._stieltjes(z)
+
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        return self._sum()._subordination(w)
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        return self._sum()._log_potential(w)
+
+    def _gap_levels(self) -> Float[Array, " k"]:
+        return self._sum().a._gap_levels()
+
+    def _bands(self) -> tuple[Float[Array, " 2k"], Float[Array, " k-1"]]:
+        ends = self._breakpoints()
+        return ends, self._cdf(ends[1:-1:2])

@@ -10,10 +10,14 @@ from jaxtyping import Array, Bool, Complex, Float
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax.laws._core.half_plane import pole, reciprocal
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import moments_of_points, power
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, pole, reciprocal
-from rmtjax.laws._spectra.silverstein import Silverstein
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.empirical import Empirical
+from rmtjax.laws._free.free_product import FreeProduct
+from rmtjax.laws._free.silverstein import Silverstein
+from rmtjax.laws._spectra.marchenko_pastur import MarchenkoPastur
 from rmtjax.special.internal import bracketed_root
 
 _POPULATION = _checks.Rule(
@@ -177,6 +181,24 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
 
         values = jnp.vectorize(continuous)(z.astype(common_dtype(z, self._dtype(jnp.real(z)))))
         return pole(z, 0.0, self._mass_at_zero()) + values
+
+    def _product(self) -> FreeProduct:
+        return FreeProduct(Empirical(self.population, self._frequencies()), MarchenkoPastur(self.ratio))
+
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        return self._product()._subordination(w)
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        return self._product()._log_potential(w)
+
+    def _gap_levels(self) -> Float[Array, " k"]:
+        """The atom, and the levels between groups of the population, which lie above it."""
+        atom = self._mass_at_zero()
+        return jnp.maximum(atom, jnp.append(atom, self._product().a._gap_levels()))
+
+    def _bands(self) -> tuple[Float[Array, " 2k+2"], Float[Array, " k"]]:
+        ends = jnp.append(self._support()[0], self._breakpoints())
+        return ends, self._tails(ends[1:-1:2])[0]
 
     def _inside(self, x: Float[Array, "..."]) -> tuple[Bool[Array, "..."], Float[Array, "..."]]:
         """Whether x lies in the continuous part, not in a gap above the atom; and x, or else the midpoint."""
