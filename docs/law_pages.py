@@ -1,4 +1,4 @@
-"""Sphinx extension: a page for each law, with its picture and its measured accuracy, in docs/laws.
+"""Sphinx extension: a page for each law, with its picture and its recorded accuracy, in docs/laws.
 
 Before Sphinx reads the manual this file runs as a script of its own, in 64 bits. It writes `laws/<Name>.md` and
 `laws/<Name>.png` for every law of `tests/instances.py`. The pages of the rooms, such as `laws/spectra.md`, are written
@@ -94,34 +94,26 @@ def _methods(name: str) -> str:
 
 
 def _accuracy(name: str, page: Law) -> str:
-    """The largest relative errors against the golden values."""
-    import jax.numpy as jnp
-    import law_pictures
-
+    """The largest relative errors against the golden values, from the record."""
     from tests.golden import accuracy
 
-    expressions = [e for e in accuracy.ENTRIES if e.split("(")[0] == name]
-    if not expressions:
+    record = {e: row for e, row in accuracy.recorded().items() if e.split("(")[0] == name}
+    if not record:
         return "The values are sums of the weights; there is no density to compare."
-    methods = (
-        ("pdf", "radial_cdf") if "radial_cdf" in accuracy.ENTRIES[expressions[0]]["points"][0] else ("pdf", "cdf", "sf")
-    )
+    methods = list(next(iter(record.values())))[:-1]
     lines = [
-        "Largest relative errors over points of the bulk, both tails and the edges, measured when this page was",
-        "made, against values of 25 digits: quadratures of the density with mpmath, or Fredholm determinants in ball",
-        "arithmetic. Compiled with all passes of XLA, as usual, a last digit can be another.",
+        "Largest relative errors over points of the bulk, both tails and the edges, against values of 25 digits:",
+        "quadratures of the density with mpmath, or Fredholm determinants in ball arithmetic. A slow test measures",
+        "them again. On another processor a last digit can be another.",
         "",
         "| law | points | source | " + " | ".join(f"`{m}`" for m in methods) + " | in float32 |",
         "|---|---|---|" + "---|" * (len(methods) + 1),
     ]
-    for expression in expressions:
-        double, single = (
-            accuracy.largest_errors(expression, dtype, law_pictures.NUM_POINTS) for dtype in (jnp.float64, jnp.float32)
-        )
+    for expression, errors in record.items():
         entry = accuracy.ENTRIES[expression]
         # With hyphens at which no line is broken.
-        errors = [f"{error:.0e}".replace("-", "\u2011") for error in (*map(double.get, methods), max(single.values()))]
-        row = [f"`{expression}`", str(len(entry["points"])), entry["source"], *errors]
+        cells = [f"{error:.0e}".replace("-", "\u2011") for error in errors.values()]
+        row = [f"`{expression}`", str(len(entry["points"])), entry["source"], *cells]
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
 

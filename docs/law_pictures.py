@@ -60,10 +60,16 @@ def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray,
         locations, masses = map(np.asarray, law.atoms())
         left.vlines(locations[masses > 0], 0, masses[masses > 0], color=style["color"], linewidth=3)
         x = np.linspace(*_reach(law, 1e-9), NUM_POINTS)
-        right.semilogy(x, np.minimum(law.cdf(jnp.asarray(x)), law.sf(jnp.asarray(x))), **style)
+        right.semilogy(x, _smaller_tail(law, jnp.asarray(x)), **style)
     left.set(xlabel=quantity, ylabel="density", ylim=(0, 1.15 * top))
     left.figure.legend(loc="outside upper center", ncols=2, frameon=False)
     right.set(xlabel=quantity, ylabel="smaller of P(X ≤ x) and P(X > x)")
+
+
+@jax.jit
+def _smaller_tail(law: Any, x: jax.Array) -> jax.Array:
+    """The smaller of both tails, from one program for a kind of law."""
+    return jnp.minimum(*law._promised(x, quantity="tails"))
 
 
 def _reach(law: Any, tail: float) -> tuple[float, float]:
@@ -72,7 +78,7 @@ def _reach(law: Any, tail: float) -> tuple[float, float]:
     low, high = panels[0], panels[-1]
     for _ in range(6):
         x = np.linspace(low, high, NUM_POINTS)
-        inside = np.minimum(law.cdf(jnp.asarray(x)), law.sf(jnp.asarray(x))) > tail
+        inside = np.asarray(_smaller_tail(law, jnp.asarray(x))) > tail
         first, last = np.flatnonzero(inside)[[0, -1]] if inside.any() else (0, 1)
         low, high = x[max(first - 1, 0)], x[min(last + 1, x.size - 1)]
     return tuple(np.where(np.isfinite(support), support, (low, high)))

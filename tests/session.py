@@ -30,14 +30,23 @@ gc.set_threshold(50_000, 20, 50)
 RESIDENT_LIMIT = 2_000_000_000
 
 
+# Cases of more than 3 s, on one core and cold, whose function has other cases, or whose truth has other tests.
+LONG = frozenset(Path(__file__).with_name("long.txt").read_text().splitlines())
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests as slow that are left to the run with other types of numbers, unless their file is named."""
+    """Mark tests as slow that are long or left to the run with other types of numbers, unless their file is named."""
     if any(argument.split("::")[0].endswith(".py") for argument in config.args):
         return
     is_left = _is_left_to_single if X64 else _is_left_to_double
     for item in items:
-        if is_left(item):
+        if item.nodeid in LONG or is_left(item):
             item.add_marker(pytest.mark.slow)
+    collected = {item.nodeid for item in items}
+    files = {name.split("::")[0] for name in collected}
+    unknown = [name for name in sorted(LONG - collected) if name.split("::")[0] in files]
+    if unknown:
+        raise pytest.UsageError(f"tests/long.txt names tests that do not exist: {unknown}")
 
 
 def _is_left_to_single(item: pytest.Item) -> bool:

@@ -1,6 +1,7 @@
 """Every law against values of 25 digits that were made without the library, in both precisions."""
 
 import inspect
+from pathlib import Path
 
 import jax.numpy as jnp
 import mpmath
@@ -53,6 +54,21 @@ def test_values(expression):
         np.testing.assert_array_less(np.abs(got - right), bound * np.where(right > 0, right * size, 1), err_msg=method)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(DTYPE == np.float32, reason="the record has both precisions")
+@pytest.mark.parametrize("expression", accuracy.ENTRIES)
+def test_the_record_of_accuracy_is_what_is_measured(expression):
+    record = accuracy.recorded()[expression]
+    for quantity, error in accuracy.measured(expression).items():
+        rounding = np.finfo(np.float32 if quantity == "float32" else np.float64).eps
+        least, most = sorted((error, record[quantity]))
+        assert most <= 4 * (least + rounding), quantity
+
+
+def test_the_record_of_accuracy_has_every_law():
+    assert accuracy.recorded().keys() == accuracy.ENTRIES.keys()
+
+
 def log_tails(expression, x):
     """Logarithms of the probabilities below and above x, to 30 digits."""
     law = generator.LAWS[expression]()
@@ -88,6 +104,11 @@ def test_every_law_has_values():
     # Given levels have no density, and their masses are their weights.
     known = {expression.split("(")[0] for expression in accuracy.ENTRIES} | {"Empirical"}
     assert concrete | {"wigner_cat"} == LAWS.keys() == known
+
+
+def test_every_room_tests_the_contracts_of_its_laws():
+    rooms = {getattr(rmt.laws, name).__module__.split(".")[2].lstrip("_") for name, law in LAWS.items() if law.contract}
+    assert rooms == {path.parent.name for path in Path(__file__).parent.glob("*/test_contract.py")}
 
 
 @pytest.mark.slow
