@@ -288,7 +288,11 @@ def test_bands(name):
 
 @pytest.mark.parametrize(
     "law",
-    [GeneralMarchenkoPastur(2.0, [0.0, 1.0, 30.0], [0.25, 0.5, 0.25]), DeformedSemicircle([-1, 1], [0.3, 0.7], 1.0)],
+    [
+        GeneralMarchenkoPastur(2.0, [0.0, 1.0, 30.0], [0.25, 0.5, 0.25]),
+        DeformedSemicircle([-1, 1], [0.3, 0.7], 1.0),
+        FreeSum(Empirical([-2.0, 2.0]), MarchenkoPastur(0.25)),  # the level of its gap is there twice
+    ],
 )
 def test_bands_carry_their_masses(law):
     lower, upper, masses = law.bands()
@@ -296,6 +300,7 @@ def test_bands_carry_their_masses(law):
     np.testing.assert_allclose(jnp.cumsum(masses), law.cdf(upper), atol=1e-13)
     assert np.all(lower[1:] >= upper[:-1])
     assert np.any(lower[1:] > upper[:-1] + 0.1)
+    assert np.all((upper - lower)[masses == 0] == 0)
 
 
 def test_the_deformed_semicircle_has_the_transform_of_its_equation():

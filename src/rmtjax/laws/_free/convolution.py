@@ -74,6 +74,13 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
         """The ends of all bands; where two bands have merged, twice the quantile of the level between them."""
         return jnp.sort(ends_of(self, self._gap_levels()))
 
+    def _bands(self) -> tuple[Float[Array, " 2k"], Float[Array, " k-1"]]:
+        levels = self._gap_levels()
+        ends = ends_of(self, levels)
+        # Two equal levels are one gap, and the band between them has no width.
+        lower = ends[::2]
+        return jnp.stack([lower, jnp.maximum(ends[1::2], lower)], axis=-1).ravel(), levels
+
     def _moment(self, k: int) -> Float[Array, ""]:
         no_more_than(100, k)
         return self._mean_of_powers(0.0, k)[0]
