@@ -50,7 +50,7 @@ test-slow: $(VENV)/.installed-test
 
 # What a version of JAX changes first: types on meshes, modes, generators, compilation, and each kind of computation.
 CORE := tests/test_module.py tests/test_checks.py tests/test_compile.py tests/test_threefry.py tests/test_meshes.py \
-	tests/test_modes.py tests/ensembles/test_battery.py tests/laws/core/test_base.py tests/linalg/test_hermitian.py \
+	tests/test_modes.py tests/ensembles/test_battery.py tests/linalg/test_hermitian.py \
 	tests/simulation/test_simulate.py tests/spectra/test_levels.py
 
 test-core: $(VENV)/.installed-test

@@ -38,7 +38,7 @@ TRANSPOSED = "rmtjax.inference.detone"
 
 KEYS = jax.random.split(jax.random.key(0), 1)
 
-some = lambda names: daily(names, only=names[::12])
+some = lambda names: daily(names, only=names[::24])
 
 
 @pytest.mark.parametrize("name", some([name for name in TRACED if name not in (OTHER_MESH, MAPPED_BESIDE, TRANSPOSED)]))
