@@ -42,7 +42,7 @@ def integrate(
         1.5708
     """
     panels = whole(_checks.vector("panels", panels))
-    elsewhere = _inside_a_panel(panels)
+    elsewhere = inside_a_panel(panels)
 
     def panel(ends: tuple[Float[Array, "*k"], Float[Array, "*k"]]) -> Float[Array, "*k"]:
         x, weights = _nodes(*ends, elsewhere, num_nodes)
@@ -58,7 +58,7 @@ def integrate(
 
 def panel_nodes(panels: Float[Array, " k"]) -> tuple[Float[Array, "k-1 q"], Float[Array, "k-1 q"]]:
     """The 64 nodes and weights of `integrate` on each panel; an empty panel has the weight 0 at a point of another."""
-    return _nodes(panels[:-1], panels[1:], _inside_a_panel(panels), 64)
+    return _nodes(panels[:-1], panels[1:], inside_a_panel(panels), 64)
 
 
 def _nodes(a: Array, b: Array, elsewhere: Array, num_nodes: int) -> tuple[Float[Array, "*k q"], Float[Array, "*k q"]]:
@@ -74,7 +74,7 @@ def _nodes(a: Array, b: Array, elsewhere: Array, num_nodes: int) -> tuple[Float[
     return jnp.where(inside, x, elsewhere), jnp.where(inside, (b - a) / 2, 0) * measure
 
 
-def _inside_a_panel(panels: Float[Array, " k"]) -> Float[Array, ""]:
+def inside_a_panel(panels: Float[Array, " k"]) -> Float[Array, ""]:
     """The middle of the widest panel, because a function may be singular at the ends of panels."""
     widest = jnp.argmax(jnp.diff(panels)) if panels.size > 1 else 0
     return panels[widest] / 2 + panels[jnp.minimum(widest + 1, panels.size - 1)] / 2

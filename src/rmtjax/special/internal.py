@@ -34,6 +34,7 @@ from rmtjax.special._incomplete import log_gamma_step as log_gamma_step
 from rmtjax.special._incomplete import log_gamma_tails as log_gamma_tails
 from rmtjax.special._kernels import hermite_functions as hermite_functions
 from rmtjax.special._kernels import scaled_gaussian as scaled_gaussian
+from rmtjax.special._quadrature import inside_a_panel as inside_a_panel
 from rmtjax.special._quadrature import panel_nodes as panel_nodes
 from rmtjax.special._root import bracketed_root as bracketed_root
 from rmtjax.special._root import implicit_root as implicit_root

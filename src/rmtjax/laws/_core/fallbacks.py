@@ -4,7 +4,6 @@ Each function uses only the members of a law that `Law` below names: its density
 the density is smooth, and its atoms; `ppf` uses the distribution function, which may have a formula.
 """
 
-import functools
 from typing import Protocol
 
 import jax
@@ -13,8 +12,8 @@ from jaxtyping import Array, Complex, Float, PyTree
 
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import KeyScalar
-from rmtjax.laws._core.cauchy import cauchy_integral
-from rmtjax.laws._core.half_plane import reciprocal, upper_logs
+from rmtjax.laws._core.cauchy import cauchy_integrals
+from rmtjax.laws._core.half_plane import pole, upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.special import integrate
 from rmtjax.special.internal import bracketed_root, panel_nodes
@@ -102,11 +101,12 @@ def sample(law: Law, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..
 
 def stieltjes(law: Law, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     """The transform in the closed upper half plane, from the density and the atoms."""
-    places, atoms = law._atoms()
-    poles = reciprocal(jnp.subtract.outer(z, like(z, places)))
-    masses = jnp.broadcast_to(like(z, atoms), poles.shape)
-    of_atoms = jnp.sum(jnp.where(masses == 0, 0, poles * jnp.where(masses == 0, 1, masses)), axis=-1)
-    return cauchy_integral(law._pdf, law._breakpoints(), z) + of_atoms
+
+    def density(x: Float[Array, " m"]) -> Float[Array, "1 m"]:
+        return jnp.broadcast_to(law._pdf(x), x.shape)[None]  # it may return a constant, whatever the shape of x
+
+    poles = jax.vmap(pole, in_axes=(None, 0, 0), out_axes=-1)(z, *law._atoms())
+    return cauchy_integrals(density, law._breakpoints(), z)[0] + jnp.sum(poles, axis=-1)
 
 
 def log_potential(law: Law, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
@@ -118,12 +118,12 @@ def log_potential(law: Law, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]
     panels = law._breakpoints()
     places, atoms = law._atoms()
 
-    def continuous(x: Float[Array, " m"], *, side: int) -> Float[Array, " m"]:
-        tail = law._on_support(x, quantity="tails")[side]
+    def tails(x: Float[Array, " m"]) -> Float[Array, "2 m"]:
+        tails = jnp.stack(law._on_support(x, quantity="tails"))
         passed = jnp.subtract.outer(*in_one_precision((x, places))) >= 0
-        return tail - like(tail, passed == (side == 0)) @ like(tail, atoms)
+        return tails - like(tails, jnp.stack([passed, ~passed])) @ like(tails, atoms)
 
-    below, above = (cauchy_integral(functools.partial(continuous, side=side), panels, w) for side in (0, 1))
+    below, above = cauchy_integrals(tails, panels, w)
     mass = like(w, 1 - jnp.sum(atoms))
     lower, upper = (upper_logs(w - like(w, end)) for end in (panels[0], panels[-1]))
     near_upper = jnp.real(w) > panels[0] / 2 + panels[-1] / 2
