@@ -74,7 +74,7 @@ def _text(name: str, page: Law) -> str:
 
 ## Accuracy
 
-{_accuracy(name, page)}
+{_accuracy(name)}
 {_methods(name)}"""
 
 
@@ -93,7 +93,7 @@ def _methods(name: str) -> str:
     return f"\n## Methods\n\n```{{eval-rst}}\n{directives}\n```\n"
 
 
-def _accuracy(name: str, page: Law) -> str:
+def _accuracy(name: str) -> str:
     """The largest relative errors against the golden values, from the record."""
     from tests.golden import accuracy
 

@@ -15,7 +15,7 @@ import rmtjax as rmt
 from rmtjax.plotting import _bins, _style
 
 # One shape for all evaluations: a law is compiled once.
-NUM_POINTS = 512
+_NUM_POINTS = 512
 _NUM_DRAWS = 20_000
 
 
@@ -52,14 +52,14 @@ def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray,
     left.stairs(bars, bins, fill=True, color=_style.FILLS[0], alpha=0.35, label="draws")
     top = bars.max()
     for style, (name, law) in zip(_style.LAW_LINES, laws.items(), strict=False):
-        x = np.linspace(low, high, NUM_POINTS)
+        x = np.linspace(low, high, _NUM_POINTS)
         density = np.asarray(law.pdf(jnp.asarray(x)))
         left.plot(x, density, **style, label=name)
         # A density that diverges would hide the others.
         top = max(top, np.quantile(density, 0.97))
         locations, masses = map(np.asarray, law.atoms())
         left.vlines(locations[masses > 0], 0, masses[masses > 0], color=style["color"], linewidth=3)
-        x = np.linspace(*_reach(law, 1e-9), NUM_POINTS)
+        x = np.linspace(*_reach(law, 1e-9), _NUM_POINTS)
         right.semilogy(x, _smaller_tail(law, jnp.asarray(x)), **style)
     left.set(xlabel=quantity, ylabel="density", ylim=(0, 1.15 * top))
     left.figure.legend(loc="outside upper center", ncols=2, frameon=False)
@@ -77,7 +77,7 @@ def _reach(law: Any, tail: float) -> tuple[float, float]:
     support, panels = np.array(law.support()), np.asarray(law.breakpoints())
     low, high = panels[0], panels[-1]
     for _ in range(6):
-        x = np.linspace(low, high, NUM_POINTS)
+        x = np.linspace(low, high, _NUM_POINTS)
         inside = np.asarray(_smaller_tail(law, jnp.asarray(x))) > tail
         first, last = np.flatnonzero(inside)[[0, -1]] if inside.any() else (0, 1)
         low, high = x[max(first - 1, 0)], x[min(last + 1, x.size - 1)]
@@ -90,7 +90,7 @@ def _planar(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray) -> N
     some = draws[:3000]
     left.plot(some.real, some.imag, ".", color=_style.LAW_LINES[2]["color"], markersize=1.5)
     left.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="Re z", ylabel="Im z")
-    x = np.linspace(0, reach, NUM_POINTS)
+    x = np.linspace(0, reach, _NUM_POINTS)
     right.plot(x, np.searchsorted(radii, x) / radii.size, color=_style.FILLS[0], linewidth=4, label="draws")
     for style, (name, law) in zip(_style.LAW_LINES, laws.items(), strict=False):
         right.plot(x, law.radial_cdf(jnp.asarray(x)), **style, label=name)

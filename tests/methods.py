@@ -43,7 +43,7 @@ OF_A_POPULATION = {"logpdf": (jnp.eye(3),), "cholesky": (KEY,), "mean": ()}
 # Further methods, which every object of the kind refuses to run with a bad parameter.
 FURTHER = {
     rmt.laws.AbstractLaw: {"support": (), "breakpoints": (), "atoms": (), "moment": (2,)},
-    rmt.laws.AbstractSpectralLaw: {"free_cumulant": (2,), "r_transform": (X,), "s_transform": (X,)},
+    rmt.laws.AbstractSpectralLaw: {"bands": (), "free_cumulant": (2,), "r_transform": (X,), "s_transform": (X,)},
     rmt.ensembles.AbstractEnsemble: {"law": (), "largest_eigenvalues": (KEY,), "smallest_eigenvalues": (KEY,)},
     rmt.ensembles.AbstractUnitaryEnsemble: {"law": ()},
     rmt.ensembles.AbstractNonHermitianEnsemble: {"law": ()},
