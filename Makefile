@@ -42,7 +42,7 @@ test: $(VENV)/.installed-test
 	if [ -n "$$failed" ]; then echo "make test: failed: $$failed" >&2; exit 1; fi; \
 	echo "make test: the suite and its float32 part passed"
 
-test-slow: $(VENV)/.installed-test
+test-slow: $(VENV)/.installed-test $(VENV)/.installed-data
 	@export RMTJAX_FULL_COMPILATION=1; failed=0; \
 	$(PYTEST) -m slow || failed=1; \
 	RMTJAX_X64=0 $(PYTEST) -m "float32 and slow" || failed=1; \

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.stats
 
 import rmtjax as rmt
@@ -46,6 +47,23 @@ def test_expectations_over_intervals_are_those_of_scipy(ends, conditional):
         expected = SEMICIRCLE.expect(np.exp, **options)
     np.testing.assert_allclose(ITS_LAW.expect(np.exp, **options), expected, rtol=1e-8)
     np.testing.assert_allclose(ITS_LAW.expect(np.exp, epsabs=1e-3, limit=20, **options), expected, rtol=1e-2)
+
+
+def test_location_and_scale_are_those_of_scipy():
+    """The semicircle of radius 1.5 scaled by s is SciPy's of scale 1.5 s."""
+    data = SEMICIRCLE.rvs(200, random_state=3) * 2 + 7
+    for options, others in (({}, {}), ({"floc": 7.0}, {"floc": 7.0}), ({"fscale": 2.0}, {"fscale": 3.0})):
+        location, scale = ITS_LAW.fit(data, **options)
+        expected = scipy.stats.semicircular.fit(data, **others)
+        np.testing.assert_allclose((location, 1.5 * scale), expected, rtol=1e-3)
+    levels = frozen(rmt.laws.TracyWidom(1))
+    draws = 0.3 + 2 * levels.rvs(500, random_state=1)
+    loss = lambda x: -np.sum(levels.logpdf((draws - x[0]) / x[1]) - np.log(x[1]))
+    best = scipy.optimize.minimize(loss, (0.0, 1.5), method="Nelder-Mead")
+    np.testing.assert_allclose(levels.fit(draws), best.x, rtol=1e-3)
+    np.testing.assert_allclose(levels.fit(draws, method="MM"), (0.3, 2.0), atol=0.3)
+    with pytest.raises(ValueError, match="have a density, without masses at points"):
+        frozen(rmt.laws.MarchenkoPastur(2.0)).fit(draws)
 
 
 def test_every_name_of_a_frozen_distribution_is_here():

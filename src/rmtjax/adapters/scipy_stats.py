@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.integrate
 import scipy.special
+import scipy.stats
 
 from rmtjax import _checks
 from rmtjax._typing import RealLike
@@ -166,6 +167,25 @@ class FrozenLaw:
                 return -np.inf
         return self._integral(lambda x: scipy.special.entr(self.pdf(x)), *self.support())
 
+    def fit(self, data: RealLike, **options: Any) -> tuple[np.float64, np.float64]:
+        """The location and the scale of most likelihood, by SciPy's search.
+
+        `data` are taken for independent draws of location + scale · X, where X has this law. Parameters of the law
+        itself are not fitted: `inference` has fits, and `inference.log_likelihood` is the likelihood of any parameter.
+
+        Args:
+            data: finite numbers.
+            options: as in `scipy.stats.rv_continuous.fit`: `floc` and `fscale` fix one of the two, `loc` and `scale`
+                are where the search starts, `method` is `"MLE"` or `"MM"`.
+
+        Returns:
+            The location and the scale.
+
+        Raises:
+            ValueError: the law has masses at points, and no likelihood.
+        """
+        return _Continuous(self).fit(np.ravel(data), **options)
+
     def expect(
         self,
         func: Callable[[float], float] | None = None,
@@ -214,6 +234,21 @@ class FrozenLaw:
             return np.asarray(method(*arrays), np.float64)[()]
 
 
+class _Continuous(scipy.stats.rv_continuous):
+    """A law as SciPy's base class has it, for its search for location and scale."""
+
+    def __init__(self, law: FrozenLaw):
+        with jax.enable_x64(True):
+            if np.any(np.asarray(law.law.atoms()[1]) > 0):
+                raise _checks.refusal("law", "have a density, without masses at points, to be fitted", law.law)
+        super().__init__(a=law.a, b=law.b, name=type(law.law).__name__)
+        self._pdf, self._logpdf, self._cdf, self._ppf = law.pdf, law.logpdf, law.cdf, law.ppf
+        self._moments = law.mean(), law.var(), None, None
+
+    def _stats(self) -> tuple[Any, ...]:
+        return self._moments
+
+
 def _widened(parameter: Any) -> Any:
     """A parameter of single precision in double precision, so that all results have all digits."""
     return jnp.asarray(parameter, float) if getattr(parameter, "dtype", None) == np.float32 else parameter
@@ -243,7 +278,7 @@ def frozen(law: AbstractLaw) -> FrozenLaw:
 
     Returns:
         An object with `pdf`, `logpdf`, `cdf`, `logcdf`, `sf`, `logsf`, `ppf`, `isf`, `rvs`, `mean`, `median`, `var`,
-        `std`, `moment`, `stats`, `support`, `interval`, `entropy`, `expect`, `a`, `b` and `random_state`, as
+        `std`, `moment`, `stats`, `support`, `interval`, `entropy`, `expect`, `fit`, `a`, `b` and `random_state`, as
         `scipy.stats` defines them.
 
     Example:

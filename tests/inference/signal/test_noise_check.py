@@ -102,7 +102,7 @@ def test_warnings_name_what_is_wrong_and_what_holds():
         assert not METHODS[method].assumes_equal_columns
         assert METHODS[method].assumes_normal == (method == "deflated-parallel-analysis")
     check = checked_noise(jnp.asarray(unequal), jnp.int32(0), True)
-    assert warnings(check, assumes_normal=True, assumes_equal_columns=False) == ()
+    assert warnings(check, jnp.int32(0), assumes_normal=True, assumes_equal_columns=False) == ()
     found = signal_rank(white)
     assert str(found) == f"1 of 40 levels are signal (tracy-widom); n = 99, p = 40, noise {found.noise:.4g}"
     batch = signal_rank(np.stack([white, unequal, white]))
@@ -113,6 +113,20 @@ def test_warnings_name_what_is_wrong_and_what_holds():
     assert first.startswith(
         f"{min(batch.rank)} to {max(batch.rank)} of 40 levels are signal (tracy-widom) in each of 3"
     )
+
+
+def test_too_little_noise_to_look_at():
+    """Levels of very unequal columns pass to the last but one; a decision from which nothing is left says so."""
+    rng = np.random.default_rng(8)
+    decades = rng.normal(size=(200, 12)) * 10.0 ** (-np.arange(12) / 2)
+    found = signal_rank(decades)
+    assert found.rank == 11
+    (warning,) = found.warnings
+    assert warning.startswith("after 11 components too little noise is left to look at")
+    assert signal_rank(decades, method="deflated-parallel-analysis").rank == 0
+    assert signal_rank(decades, method="deflated-parallel-analysis").warnings == ()
+    few = signal_rank(np.stack([decades, rng.normal(size=(200, 12))]))
+    assert few.warnings == (f"in 1 of 2 matrices {warning}",)
 
 
 def test_standardised_columns_of_strong_factors():

@@ -104,16 +104,17 @@ class SignalRank(AbstractModule):
         """Ways in which the noise departs from what the method assumes, each with a method that allows for it.
 
         Normal noise of equal columns is warned of by chance in 1 % of the matrices for heavy or light tails and in 1 %
-        for unequal columns. Departures that hardly change the rate of false alarms are left unsaid. It needs known
-        numbers.
+        for unequal columns. Departures that hardly change the rate of false alarms are left unsaid. A method for equal
+        columns also warns where it left too little noise to look at, because unequal columns make nearly all levels
+        pass. It needs known numbers.
         """
-        np.asarray(self.rank)  # refused under a transformation, before anything is computed
+        rank = np.asarray(self.rank)  # refused under a transformation, before anything is computed
         check = self._check()
         if check is None:
             return None
         needs = METHODS[self.method]
         known = {"assumes_normal": needs.assumes_normal, "assumes_equal_columns": needs.assumes_equal_columns}
-        return warnings(check, **known)
+        return warnings(check, rank, **known)
 
     def _check(self) -> NoiseCheck | None:
         if self._seen is None:

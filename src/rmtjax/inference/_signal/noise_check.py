@@ -174,11 +174,18 @@ _STANDARDISED = (
     "the columns were divided by their own standard deviations, so that tests miss weak components and the noise is "
     'unequal where there is signal; method="deflated-parallel-analysis" is valid for such noise'
 )
+_UNSEEN = (
+    "after {:.0f} components too little noise is left to look at; where the columns have unequal noise, nearly all "
+    'levels pass for components, and method="deflated-parallel-analysis" is valid for such noise'
+)
 
 
-def warnings(check: NoiseCheck, *, assumes_normal: bool, assumes_equal_columns: bool) -> tuple[str, ...]:
+def warnings(
+    check: NoiseCheck, rank: Int[Array, "*batch"], *, assumes_normal: bool, assumes_equal_columns: bool
+) -> tuple[str, ...]:
     """What is wrong with the noise for a method of these assumptions, in sentences that name a valid method."""
     kurtosis, kurtosis_score, spread, spread_score, shift, standardised = map(np.asarray, check)
+    rank = np.asarray(rank)
     clear = (np.abs(kurtosis_score) > _KURTOSIS_SCORE) & (np.abs(kurtosis) > _LEAST_KURTOSIS)
     unequal = (spread_score > _SPREAD_SCORE) & (shift > _LEAST_SHIFT)
     said = []
@@ -188,6 +195,7 @@ def warnings(check: NoiseCheck, *, assumes_normal: bool, assumes_equal_columns: 
     if assumes_equal_columns:
         said += _said(unequal, spread, _UNEQUAL)
         said += _said(standardised, spread, _STANDARDISED)
+        said += _said((rank > 0) & np.isnan(spread), rank, _UNSEEN)
     return tuple(said)
 
 
