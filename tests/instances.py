@@ -163,6 +163,13 @@ LAWS: dict[str, Law] = {
         "BuresLaw(0.8)",
         (Contract("BuresLaw(0.7)"),),
     ),
+    "Normal": Law(
+        "Normal law",
+        "random diagonals; with a semicircle, Laplacians of graphs",
+        ("Normal(1.0)",),
+        "Normal(0.8)",
+        (Contract("Normal(0.8)", "whole"),),
+    ),
     "DeformedSemicircle": Law(
         "Deformed semicircle",
         "a fixed matrix with noise",

@@ -124,6 +124,11 @@ def arcsine(radius):
     return Law("the arcsine law", density, joints, inside(*joints, hard=joints))
 
 
+def normal(std):
+    density = lambda x: exp(-((x / mpf(std)) ** 2) / 2) / (sqrt(2 * pi) * mpf(std))
+    return Law("normal", density, (-inf, -1, 1, inf), [-20.0, -3.0, -0.25, 0.0, 0.75, 2.0, 8.0, 30.0])
+
+
 def uniform(lower, upper):
     return Law("uniform", lambda x: 1 / (mpf(upper) - lower), (lower, upper), inside(lower, upper))
 
@@ -558,6 +563,7 @@ LAWS = {
     "Semicircle(0.75)": lambda: semicircle(0.75),
     "QuarterCircle(2.0)": lambda: quarter_circle(2.0),
     "Arcsine(2.0)": lambda: arcsine(2.0),
+    "Normal(1.0)": lambda: normal(1.0),
     "Uniform(-1.0, 2.0)": lambda: uniform(-1.0, 2.0),
     "MarchenkoPastur(0.25)": lambda: marchenko_pastur(0.25),
     "MarchenkoPastur(1.0)": lambda: marchenko_pastur(1.0),

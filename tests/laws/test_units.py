@@ -47,6 +47,7 @@ DEGREES: dict[str, dict[str, int]] = {
     "LevelDensity": {"unit": 1},
     "MarchenkoPastur": {"scale": 2},
     "Mixture": {"components": 1},
+    "Normal": {"std": 1},
     "PeriodicPadding": {"base": 1},
     "QuarterCircle": {"radius": 1},
     "Semicircle": {"radius": 1},

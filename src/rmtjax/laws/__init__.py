@@ -75,6 +75,7 @@ from rmtjax.laws._spectra.fuss_catalan import FussCatalan as FussCatalan
 from rmtjax.laws._spectra.inverse_marchenko_pastur import InverseMarchenkoPastur as InverseMarchenkoPastur
 from rmtjax.laws._spectra.kesten_mckay import KestenMcKay as KestenMcKay
 from rmtjax.laws._spectra.marchenko_pastur import MarchenkoPastur as MarchenkoPastur
+from rmtjax.laws._spectra.normal import Normal as Normal
 from rmtjax.laws._spectra.quarter_circle import QuarterCircle as QuarterCircle
 from rmtjax.laws._spectra.semicircle import Semicircle as Semicircle
 from rmtjax.laws._spectra.uniform import Uniform as Uniform

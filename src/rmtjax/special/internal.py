@@ -22,6 +22,7 @@ from rmtjax.special._elementary import t_minus_sin_t as t_minus_sin_t
 from rmtjax.special._elementary import whole_powers as whole_powers
 from rmtjax.special._error_functions import erf_ratio as erf_ratio
 from rmtjax.special._error_functions import erfcx as erfcx
+from rmtjax.special._faddeeva import faddeeva as faddeeva
 from rmtjax.special._fredholm import nodes_and_weights as nodes_and_weights
 from rmtjax.special._gauss import gauss_hermite as gauss_hermite
 from rmtjax.special._gauss import gauss_laguerre as gauss_laguerre

@@ -118,6 +118,7 @@ LAWS: dict[type, tuple] = {
     laws.LevelDensity: (_gaussian(4),),
     laws.MarchenkoPastur: (_RATIO, _SCALE),
     laws.Mixture: (_weights(2), st.tuples(_SEMICIRCLE, _SEMICIRCLE)),
+    laws.Normal: (_SCALE,),
     laws.PeriodicPadding: (_SEMICIRCLE, _SHARE, _ARRANGEMENT, st.sampled_from([8, None])),
     laws.PoissonCrossoverSurmise: (st.floats(0, 4),),
     laws.PoissonGapRatio: (),

@@ -120,15 +120,35 @@ def test_pooled_regular_graphs_have_the_law_of_kesten_and_mckay(getkey):
     assert np.abs(empirical - rmt.laws.KestenMcKay(3.4).cdf(x)).max() > 0.02
 
 
+def test_a_graph_of_few_non_edges_has_the_mirrored_law(getkey):
+    ensemble = rmt.RandomRegular(201, 196)
+    levels = np.linalg.eigvalsh(np.asarray(regular(201, 196, 1, getkey()))).ravel()
+    law = ensemble.law()
+    np.testing.assert_allclose(law.support(), (-1 - 2 * 3**0.5, -1 + 2 * 3**0.5), rtol=1e-12)
+    assert levels[-1] == pytest.approx(196)
+    x = np.linspace(*law.support(), 15)
+    np.testing.assert_allclose((levels[:-1, None] <= x).mean(0), law.cdf(x), atol=0.03)
+
+
+def test_pooled_laplacians_have_the_law_of_a_normal_and_a_semicircle(getkey):
+    """The law of the adjacency matrix, or of the degrees, alone would be off by more than 0.05."""
+    n, p = 400, 0.3
+    ensemble = rmt.ErdosRenyi(n, p, "laplacian")
+    levels = np.asarray(jax.lax.map(ensemble.eigenvalues, jax.random.split(getkey(), 4)))[:, 1:]
+    x = n * p + (n * p * (1 - p)) ** 0.5 * np.linspace(-3, 3, 13)
+    empirical = (levels.ravel()[:, None] <= x).mean(0)
+    np.testing.assert_allclose(empirical, ensemble.law().cdf(x), atol=0.012)
+    for other in (rmt.laws.Normal, lambda s: rmt.laws.Semicircle(2 * s)):
+        assert np.abs(empirical - other((n * p * (1 - p)) ** 0.5).shifted(n * p).cdf(x)).max() > 0.05
+
+
 def test_laws_that_are_not_known():
-    with pytest.raises(NotImplementedError, match="The limiting law of the Laplacian of a random graph has unbounded"):
-        rmt.ErdosRenyi(5, 0.3, "laplacian").law()
-    with pytest.raises(ValueError, match="`p` must be below 1 for the levels to have a semicircle law, got 1"):
-        rmt.ErdosRenyi(5, 1.0).law()
-    with pytest.raises(ValueError, match="`degree` must be finite and at least 2, got 1"):
-        rmt.RandomRegular(4, 1).law()
-    with pytest.raises(NotImplementedError, match="few non-edges"):
-        rmt.RandomRegular(100, 96).law()
+    for matrix in ("adjacency", "laplacian"):
+        with pytest.raises(ValueError, match="`p` must be below 1 for the levels to have a law, got 1"):
+            rmt.ErdosRenyi(5, 1.0, matrix).law()
+    for n, degree, smaller in ((4, 1, 1), (100, 98, 1), (5, 4, 0)):
+        with pytest.raises(ValueError, match=f"`degree` must be finite and at least 2, got {smaller}"):
+            rmt.RandomRegular(n, degree).law()
 
 
 def test_probabilities_are_traced(getkey):

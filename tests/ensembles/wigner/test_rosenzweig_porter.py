@@ -29,6 +29,25 @@ def test_mean_gap_ratio(getkey, gamma, expected):
     assert abs((np.minimum(*pairs) / np.maximum(*pairs)).mean() - expected) < 0.015
 
 
+@pytest.mark.parametrize("gamma", [0.5, 1.0, 1.5])
+def test_pooled_levels_have_the_law_of_all_three_phases(getkey, gamma):
+    n = 300
+    ensemble = rmt.RosenzweigPorter(n, gamma, SCALE)
+    levels = np.asarray(spectra(n, 10, gamma, getkey())).ravel()
+    law = ensemble.law()
+    np.testing.assert_allclose(law.var(), SCALE**2 * (1 + (n - 1) * n**-gamma), rtol=1e-6)
+    x = np.linspace(*np.quantile(levels, [0.01, 0.99]), 15)
+    empirical = (levels[:, None] <= x).mean(0)
+    # Independent levels have a standard error of up to 0.009.
+    np.testing.assert_allclose(empirical, law.cdf(x), atol=0.035)
+    wrong = rmt.laws.Normal(SCALE) if gamma <= 1 else rmt.laws.Semicircle(2 * SCALE)
+    assert np.abs(empirical - wrong.cdf(x)).max() > 0.05
+
+
+def test_one_level_is_normal():
+    np.testing.assert_allclose(rmt.RosenzweigPorter(1, 1.3, SCALE).law().cdf(0.3), scipy.stats.norm.cdf(0.3 / SCALE))
+
+
 def test_diagonal_alone_at_large_gamma(getkey):
     # Off-diagonal entries are of order 6^{-10}, so the levels are the sorted independent diagonal entries.
     levels = np.asarray(spectra(6, 4000, 20.0, getkey()))

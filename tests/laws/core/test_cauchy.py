@@ -60,6 +60,22 @@ def test_transforms_are_those_of_the_formulas(name):
 
 
 @pytest.mark.float32
+def test_where_two_panels_meet_nothing_is_lost():
+    """A point at which panels meet, also where a panel between them is empty, or at 0, is like its neighbours."""
+    joined = Mixture([0.5, 0.25, 0.25], [Semicircle(2.0), Uniform(-3.0, 0.0), Uniform(0.0, 3.0)])
+    parts = (Semicircle(2.0), Uniform(-3.0, 3.0))
+    z = jnp.array([0.0, -2.0, 2.0], complex)
+    tolerance = {"rtol": 0, "atol": 1e-3 if SINGLE else 1e-7}  # the root at the ends of the semicircle
+    exact = lambda of: sum(of(part) for part in parts) / 2
+    np.testing.assert_allclose(joined.stieltjes(z), exact(lambda law: law.stieltjes(z)), **tolerance)
+    np.testing.assert_allclose(joined._log_potential(z), exact(lambda law: law._log_potential(z)), **tolerance)
+    twice = Mixture([0.5, 0.25, 0.25], [Uniform(-1.0, 1.0), Uniform(-1.0, 0.5), Semicircle(1.0)])
+    at, beside = twice._log_potential(jnp.array([0.5, 0.5 + 1e-6], complex)).T
+    assert abs(at - beside).max() < 1e-4
+    assert joined.stieltjes(z[:1]).imag == pytest.approx(-np.pi * float(joined.pdf(0.1)), rel=0.01)
+
+
+@pytest.mark.float32
 @pytest.mark.parametrize("name", ["semicircle", "a hard edge", "an atom", "jumps"])
 def test_potentials_are_those_of_the_formulas(name):
     law = LAWS[name]

@@ -258,7 +258,7 @@ class AbstractEnsemble(AbstractModule):
         """Limiting law of one eigenvalue at these parameters, as n → ∞.
 
         Raises:
-            NotImplementedError: no law of bounded support is known in closed form for this ensemble.
+            NotImplementedError: no law of its levels is known.
         """
         return _checks.masked(self._valid(), in_one_precision(self)._law())
 

@@ -12,7 +12,7 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import mirrored
-from rmtjax.laws import KestenMcKay, Semicircle
+from rmtjax.laws import AbstractLaw, AbstractSpectralLaw, FreeSum, KestenMcKay, Normal, Semicircle
 from rmtjax.linalg.internal import hermitian_eigenvalues
 
 Matrix = Literal["adjacency", "laplacian"]
@@ -27,8 +27,9 @@ class ErdosRenyi(AbstractEnsemble):
     Convention: no scaling and no centring. $E \operatorname{tr} A^2 = E \operatorname{tr} L = n(n-1)p$,
     $E \operatorname{tr} A^3 = n(n-1)(n-2)p^3$ and $E \operatorname{tr} L^2 = n(n-1)p\,[2 + (n-2)p]$. As n → ∞ at
     fixed p < 1 the levels of A form a semicircle on $\pm 2\sqrt{n p (1-p)}$, except one level near np. L is positive
-    semidefinite and has one level 0 for each component of the graph, up to rounding. The Laplacian has no `law()`: its
-    limit, the free convolution of a normal and a semicircle law, has unbounded support.
+    semidefinite and has one level 0 for each component of the graph, up to rounding. With
+    $s^2 = n p (1-p)$ the law of L is the free sum of the normal law of standard deviation s, of the degrees, and the
+    semicircle on ±2s, shifted by the mean degree.
 
     Args:
         n: number of vertices, n ≥ 1; static.
@@ -69,11 +70,13 @@ class ErdosRenyi(AbstractEnsemble):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))
 
-    def _law(self) -> Semicircle:
-        if self.matrix == "laplacian":
-            raise NotImplementedError("The limiting law of the Laplacian of a random graph has unbounded support.")
-        p = _checks.Rule(lambda p: p < 1, "be below 1 for the levels to have a semicircle law")("p", self.p)
-        return Semicircle(2 * jnp.sqrt(self.n * p * (1 - p)))
+    def _law(self) -> AbstractLaw:
+        p = _checks.Rule(lambda p: p < 1, "be below 1 for the levels to have a law")("p", self.p)
+        deviation = jnp.sqrt(self.n * p * (1 - p))
+        entries = Semicircle(2 * deviation)
+        if self.matrix == "adjacency":
+            return entries
+        return FreeSum(Normal(deviation), entries).shifted((self.n - 1) * p)
 
 
 # A graph of degree 6 takes about e^{8.75} = 6300 random pairings; one of degree 7 would take 160 000.
@@ -89,14 +92,15 @@ class RandomRegular(AbstractEnsemble):
 
     Convention: entries 0 and 1, an empty diagonal, row sums d, no scaling. One level is d, all lie in [-d, d], and
     $\operatorname{tr} A^2 = nd$. For 2 ≤ d ≤ 6 the law is Kesten and McKay's, the limit n → ∞ at fixed
-    d; for other d there is no `law()`.
+    d. A graph whose complement has such a degree has the levels -1 - x for the levels x of the complement, but for one
+    level of each, and the law is mirrored likewise.
 
     Args:
         n: number of vertices, n ≥ 2; static.
         degree: d, with nd even, 1 ≤ d ≤ min(6, n - 1) or n - 7 ≤ d ≤ n - 1; static.
 
     Raises:
-        ValueError: an argument is outside its range; from `law()`, if the degree is 1.
+        ValueError: an argument is outside its range; from `law()`, if the smaller degree is below 2.
 
     Example:
         >>> import jax
@@ -136,10 +140,9 @@ class RandomRegular(AbstractEnsemble):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))
 
-    def _law(self) -> KestenMcKay:
-        if self.degree > _LARGEST_DEGREE:
-            raise NotImplementedError("The law of a regular graph of few non-edges is not that of a fixed degree.")
-        return KestenMcKay(self.degree)
+    def _law(self) -> AbstractSpectralLaw:
+        law = KestenMcKay(self._smaller_degree())
+        return law if self.degree == self._smaller_degree() else law.scaled(-1.0).shifted(-1.0)
 
 
 def _simple_pairing(key: KeyScalar, n: int, degree: int) -> tuple[Int[Array, " edges"], Int[Array, " edges"]]:

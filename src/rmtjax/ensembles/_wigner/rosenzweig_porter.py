@@ -1,5 +1,6 @@
 """The Rosenzweig-Porter ensemble: a random diagonal with weaker entries off the diagonal."""
 
+import math
 from typing import Annotated
 
 import equinox as eqx
@@ -9,7 +10,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
 from rmtjax.ensembles._wigner.variance_profile import AbstractVarianceProfile
-from rmtjax.laws import AbstractLaw
+from rmtjax.laws import AbstractLaw, FreeSum, Normal, Semicircle
 
 
 class RosenzweigPorter(AbstractVarianceProfile):
@@ -24,8 +25,9 @@ class RosenzweigPorter(AbstractVarianceProfile):
     of order 1, and for γ < 1 the spectrum grows as $2 s\,n^{(1-\gamma)/2}$. Authors differ in constant factors off the
     diagonal, which do not move the two transitions. With $r = 1 + (n - 1) n^{-\gamma}$,
     $E \operatorname{tr} H^2 = n s^2 r$ and $E \operatorname{tr} H^4 = n s^4 \big(2 r^2 + 1 + (n - 1)
-    n^{-2\gamma}\big)$. There is no `law()`: the limits, among them the normal law for γ > 1, have unbounded support or
-    a scale that depends on n.
+    n^{-2\gamma}\big)$. `law()` is the free sum of the normal law of the diagonal and the semicircle of
+    the rest, of radius $2 s \sqrt{(n - 1)\,n^{-\gamma}}$. As n → ∞ the semicircle wins for γ < 1, the normal law for
+    γ > 1, and at γ = 1 both stay.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
@@ -42,8 +44,9 @@ class RosenzweigPorter(AbstractVarianceProfile):
         (100,)
 
     References:
-        Rosenzweig and Porter (1960), Phys. Rev. 120, 1698; Kravtsov, Khaymovich, Cuevas and Amini (2015), New J. Phys.
-        17, 122002; von Soosten and Warzel (2019), Lett. Math. Phys. 109, 905.
+        Rosenzweig and Porter (1960), Phys. Rev. 120, 1698; Pastur (1972), Theor. Math. Phys. 10, 67, for the law;
+        Kravtsov, Khaymovich, Cuevas and Amini (2015), New J. Phys. 17, 122002; von Soosten and Warzel (2019), Lett.
+        Math. Phys. 109, 905.
     """
 
     n: int = eqx.field(static=True)
@@ -59,4 +62,7 @@ class RosenzweigPorter(AbstractVarianceProfile):
         return jnp.where(jnp.eye(self.n, dtype=bool), 1, self.n ** (-self.gamma / 2))
 
     def _law(self) -> AbstractLaw:
-        raise NotImplementedError("The limiting law of the Rosenzweig-Porter ensemble has no bounded support.")
+        diagonal = Normal(self.scale)
+        if self.n == 1:
+            return diagonal
+        return FreeSum(diagonal, Semicircle(2 * self.scale * math.sqrt(self.n - 1) * self.n ** (-self.gamma / 2)))

@@ -55,6 +55,9 @@ class Mixture(AbstractSpectralLaw):
         lowers, uppers = zip(*(law._promised_support() for law in self.components), strict=True)
         return jnp.stack(lowers).min(), jnp.stack(uppers).max()
 
+    def _is_bounded(self) -> bool:
+        return all(law._is_bounded() for law in self.components)
+
     def _parts(self, x: Float[Array, "..."], quantity: str) -> list[Any]:
         return [law._promised(x, quantity=quantity) for law in self.components]
 

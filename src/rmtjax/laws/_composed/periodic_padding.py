@@ -112,6 +112,9 @@ class PeriodicPadding(AbstractSpectralLaw):
     def _support(self) -> tuple[Array, Array]:
         return self.base._promised_support()
 
+    def _is_bounded(self) -> bool:
+        return self.base._is_bounded()
+
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         density = self.base._promised(x, quantity="pdf")
         if self.arrangement == "random":

@@ -49,6 +49,9 @@ class Symmetrized(AbstractSpectralLaw):
         reach = jnp.maximum(jnp.abs(lower), jnp.abs(upper))
         return -reach, reach
 
+    def _is_bounded(self) -> bool:
+        return self.base._is_bounded()
+
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         density = self.base._promised(jnp.stack([x, -x]), quantity="pdf")
         return density.sum(axis=0) / 2

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
-from rmtjax._promotion import like
+from rmtjax._promotion import in_one_precision, like
 from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.special.internal import inside_a_panel
 
@@ -51,20 +51,50 @@ def cauchy_integrals(
     elsewhere = inside_a_panel(panels)
     least = float(jnp.finfo(panels.dtype).tiny)
 
-    def masses(a: Array, b: Array) -> Float[Array, "r m"]:
+    def masses(_: None, ends: tuple[Array, Array]) -> tuple[None, tuple[Array, Array]]:
+        a, b = ends
         x = jnp.where(left < 0.5, a + (b - a) * left, b - (b - a) * right)
         # A node that is rounded to an end stands for the points beside it.
-        beside = [jnp.maximum(jnp.abs(end) * float(jnp.finfo(panels.dtype).eps), least) for end in (a, b)]
+        beside = [jnp.maximum(jnp.abs(end) * float(jnp.finfo(panels.dtype).eps), least) for end in ends]
         lowest, highest = a + beside[0], b - beside[1]
         has_points = lowest < highest
         values = function(jnp.where(has_points, jnp.clip(x, lowest, highest), elsewhere))
-        return jnp.where(has_points, values * ((b - a) * by_s)[None], 0)
+        values = jnp.where(has_points, values, 0)
+        return None, (values * ((b - a) * by_s)[None], values[:, jnp.array([0, -1])])
 
-    def panel(_: None, ends: tuple[Array, Array]) -> tuple[None, Array]:
-        of_each = jax.vmap(_of_panel, in_axes=(None, None, None, 0))
-        return None, of_each(z, *ends, like(z, masses(*ends)))
+    ends = panels[:-1], panels[1:]
+    masses_at_nodes, at_ends = jax.lax.scan(masses, None, ends)[1]
+    beside = _beside_joints(jnp.real(z), panels, masses_at_nodes, at_ends)
+    z = z + like(z, jnp.where(jnp.imag(z) == 0, beside, 0))
 
-    return jnp.sum(jax.lax.scan(panel, None, (panels[:-1], panels[1:]))[1], axis=0)
+    def panel(_: None, given: tuple[Array, ...]) -> tuple[None, Array]:
+        return None, jax.vmap(_of_panel, in_axes=(None, None, None, 0))(z, *given)
+
+    return jnp.sum(jax.lax.scan(panel, None, (*ends, like(z, masses_at_nodes)))[1], axis=0)
+
+
+def _beside_joints(
+    x: Float[Array, "..."],
+    panels: Float[Array, " k"],
+    masses: Float[Array, "k-1 r m"],
+    at_ends: Float[Array, "k-1 r 2"],
+) -> Float[Array, "..."]:
+    """The step from a point where two panels meet to a point beside it; 0 elsewhere, and where the functions vanish.
+
+    The parts of the two panels are infinite there, and only their sum is not.
+    """
+    width = jnp.diff(panels)
+    scale = jnp.sum(jnp.abs(masses), axis=(0, 2)) / jnp.sum(width)
+    least = float(jnp.finfo(panels.dtype).eps) ** 0.4
+    place = jnp.arange(width.size)
+    before = jax.lax.cummax(jnp.where(width > 0, place, 0))[:-1]
+    behind = jax.lax.cummin(jnp.where(width > 0, place, width.size - 1), reverse=True)[1:]
+    lower = jnp.minimum(jnp.abs(at_ends[before, :, 1]), jnp.abs(at_ends[behind, :, 0]))
+    size = jnp.maximum(jnp.abs(panels[1:-1]), jnp.minimum(width[before], width[behind]))
+    step = jnp.where(jnp.any(lower > least * scale[None], axis=-1), float(jnp.finfo(panels.dtype).eps) * size, 0)
+    step = jax.lax.stop_gradient(jnp.where((panels[1:-1] > panels[0]) & (panels[1:-1] < panels[-1]), step, 0))
+    here = jnp.subtract.outer(*in_one_precision((x, panels[1:-1]))) == 0
+    return here.astype(x.dtype) @ like(x, step)
 
 
 def _of_panel(z: Complex[Array, "..."], a: Array, b: Array, masses: Complex[Array, " m"]) -> Complex[Array, "..."]:

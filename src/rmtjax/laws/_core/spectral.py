@@ -49,6 +49,13 @@ class AbstractSpectralLaw(AbstractLaw):
         """
         return fallbacks.log_potential(self, w)
 
+    def _extent(self) -> tuple[Array, Array]:
+        """A finite interval that holds the law, but for the rounding of its mass."""
+        if self._is_bounded():
+            return self._carrier()
+        points = self._breakpoints()
+        return points[0], points[-1]
+
     def _gap_levels(self) -> Float[Array, " k"]:
         """The values of the distribution function between 0 and 1 that it may have in gaps of the support."""
         return jnp.zeros(0, common_dtype(*self._carrier()))
@@ -68,9 +75,13 @@ class AbstractSpectralLaw(AbstractLaw):
         cumulant = moments[1] if k == 1 else -power(moments, 1 - k)[k] / (k - 1)
         return times_power(jnp.where(jnp.abs(moments).max() < jnp.inf, cumulant, jnp.inf), unit, k)
 
+    def _has_no_cumulants(self) -> bool:
+        """Whether free cumulants have no formula."""
+        return type(self)._free_cumulant is AbstractSpectralLaw._free_cumulant
+
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         """The central moments as sums over the non-crossing partitions without singletons."""
-        if type(self)._free_cumulant is AbstractSpectralLaw._free_cumulant:
+        if self._has_no_cumulants():
             return super()._central_moments(*orders)  # the other fall-back uses moments about 0, which cancel
         pairs = lambda k: 2 * self._free_cumulant(2) ** 2 if k == 4 else 0
         return tuple(self._free_cumulant(k) + pairs(k) for k in orders)
@@ -264,6 +275,13 @@ class Affine(AbstractSpectralLaw):
 
     def _carrier(self) -> tuple[Array, Array]:
         lower, upper = map(self._moved, self.law._carrier())
+        return jnp.minimum(lower, upper), jnp.maximum(lower, upper)
+
+    def _is_bounded(self) -> bool:
+        return self.law._is_bounded()
+
+    def _extent(self) -> tuple[Array, Array]:
+        lower, upper = map(self._moved, self.law._extent())
         return jnp.minimum(lower, upper), jnp.maximum(lower, upper)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:

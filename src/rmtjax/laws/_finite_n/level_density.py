@@ -100,6 +100,9 @@ class LevelDensity(AbstractSpectralLaw):
         lower, upper = self.classical.weight.ends
         return lower + 0 * self.unit, upper + 0 * self.unit
 
+    def _is_bounded(self) -> bool:
+        return all(map(math.isfinite, self.classical.weight.ends))
+
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         forced = ((0, self.zeros), (1, self.ones))
         there = np.array([(place, number / self._total()) for place, number in forced if number])

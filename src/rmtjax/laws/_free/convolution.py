@@ -15,9 +15,14 @@ from jaxtyping import Array, Complex, Float
 from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
 from rmtjax.laws._core.orders import no_more_than
+from rmtjax.laws._core.power_series import power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._free.fixed_point import fixed_point
 from rmtjax.laws._free.gaps import ends_of
+
+# Tails are so many times wider than a bulk, up to where they vanish.
+_TAILS = 8
+_PARTS = np.array([1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 7 / 16, 1 / 2])
 
 
 class AbstractFreeConvolution(AbstractSpectralLaw):
@@ -42,9 +47,17 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
     @abstractmethod
     def _carrier(self) -> tuple[Array, Array]: ...
 
+    @abstractmethod
+    def _is_bounded(self) -> bool: ...
+
+    @abstractmethod
+    def _extent(self) -> tuple[Array, Array]: ...
+
     def _spread(self) -> Float[Array, ""]:
-        """The size of the support, roughly, and never 0."""
-        lower, upper = jax.lax.stop_gradient(self._carrier())
+        """The size of the support, or of the bulk if the support is infinite, roughly, and never 0."""
+        lower, upper = jax.lax.stop_gradient(self._extent())
+        if not self._is_bounded():
+            lower, upper = lower / _TAILS, upper / _TAILS
         size = jnp.maximum(jnp.abs(lower), jnp.abs(upper))
         return jnp.maximum(upper - lower, size * float(jnp.finfo(size.dtype).eps) + float(jnp.finfo(size.dtype).tiny))
 
@@ -67,12 +80,21 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
         return jnp.clip(here - below, 0, 1), jnp.clip(above, 0, 1)
 
     def _support(self) -> tuple[Array, Array]:
-        lower, upper = ends_of(self, jnp.zeros(0, self._carrier()[0].dtype))
+        carrier = self._carrier()
+        ends = ends_of(self, jnp.zeros(0, carrier[0].dtype))
+        if self._is_bounded():
+            return ends[0], ends[1]
+        lower, upper = (jnp.where(jnp.isinf(far), far, end) for far, end in zip(carrier, ends, strict=True))
         return lower, upper
 
     def _breakpoints(self) -> Float[Array, " k"]:
         """The ends of all bands; where two bands have merged, twice the quantile of the level between them."""
-        return jnp.sort(ends_of(self, self._gap_levels()))
+        ends = ends_of(self, self._gap_levels())
+        if self._is_bounded():
+            return jnp.sort(ends)
+        # Beside the bulk the density falls by many orders of magnitude.
+        inner = ends[0] + (ends[-1] - ends[0]) * like(ends, np.append(_PARTS, 1 - _PARTS[:-1]))
+        return jnp.sort(jnp.concatenate([ends, inner]))
 
     def _bands(self) -> tuple[Float[Array, " 2k"], Float[Array, " k-1"]]:
         levels = self._gap_levels()
@@ -82,11 +104,21 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
         return jnp.stack([lower, jnp.maximum(ends[1::2], lower)], axis=-1).ravel(), levels
 
     def _moment(self, k: int) -> Float[Array, ""]:
+        if not self._is_bounded():
+            return super()._moment(k) if self._has_no_cumulants() else self._moment_of_cumulants(k)
         no_more_than(100, k)
         return self._mean_of_powers(0.0, k)[0]
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        if not self._is_bounded():
+            return super()._central_moments(*orders)
         return self._mean_of_powers(self._moment(1), *orders)
+
+    def _moment_of_cumulants(self, k: int) -> Float[Array, ""]:
+        """The moment of a law whose free cumulants have a formula."""
+        one = jnp.ones_like(self._spread())
+        series = jnp.stack([one, *(like(one, self._free_cumulant(j)) for j in range(1, k + 1))])
+        return power(series, k + 1)[k] / (k + 1)
 
     def _mean_of_powers(self, origin: Array | float, *orders: int) -> tuple[Float[Array, ""], ...]:
         r"""The means of $(X - o)^k$, as $\frac1{2\pi i} \oint (z - o)^k\,G(z)\,dz$ around the support.

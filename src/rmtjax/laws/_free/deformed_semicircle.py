@@ -125,6 +125,9 @@ class DeformedSemicircle(AbstractSpectralLaw):
         u = outermost + sign * bracketed_root(deficit, jnp.zeros_like(outermost), self._sigma() + 0 * outermost)
         return u + self._sigma() ** 2 * jnp.sum(self.weights / (u - self.locations))
 
+    def _is_bounded(self) -> bool:
+        return True  # without a search for the ends
+
     def _breakpoints(self) -> Float[Array, " 2k"]:
         """The ends of all intervals; between two merged intervals, twice the point where a gap would open."""
         lower, upper = self._support()

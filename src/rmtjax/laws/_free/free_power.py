@@ -32,6 +32,14 @@ class AbstractFreePower(AbstractFreeConvolution):
         lower, upper = part._carrier()
         return copies * scale * lower, copies * scale * upper
 
+    def _is_bounded(self) -> bool:
+        return self._part()[0]._is_bounded()
+
+    def _extent(self) -> tuple[Array, Array]:
+        part, copies, scale = self._part()
+        lower, upper = part._extent()
+        return copies * scale * lower, copies * scale * upper
+
     def _gap_levels(self) -> Float[Array, " k"]:
         part, copies, _ = self._part()
         levels = part._gap_levels()
@@ -84,7 +92,7 @@ class FreePower(AbstractFreePower):
     tx, if that is positive. The accuracy is that of `FreeSum`.
 
     Args:
-        law: a law of one eigenvalue with bounded support.
+        law: a law of one eigenvalue.
         copies: t ≥ 1, finite.
 
     Raises:
@@ -124,7 +132,7 @@ class FreeCompression(AbstractFreePower):
     $1 - (1 - m)/p$ at x, if that is positive. The accuracy is that of `FreeSum`.
 
     Args:
-        law: a law of one eigenvalue with bounded support.
+        law: a law of one eigenvalue.
         share: p in (0, 1], the size of the block over the size of the matrix.
 
     Raises:

@@ -10,14 +10,18 @@ $h_b(\bar v) = \overline{h_b(v)}$: $-h_a(w)$ has an argument between $\arg w - \
 positive axis.
 """
 
+import math
 from typing import Annotated, Self
 
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import in_one_precision
 from rmtjax._units import unit_near
 from rmtjax.laws._core.half_plane import upper_logs
+from rmtjax.laws._core.orders import no_more_than
+from rmtjax.laws._core.power_series import power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
@@ -35,7 +39,7 @@ class FreeProduct(AbstractFreeConvolution):
     `FreeSum`.
 
     Args:
-        a: a law of one eigenvalue with bounded support in [0, ∞), not only at 0.
+        a: a law of one eigenvalue with support in [0, ∞), not only at 0.
         b: another one.
 
     Raises:
@@ -72,6 +76,13 @@ class FreeProduct(AbstractFreeConvolution):
         (low, high), (lower, upper) = self.a._carrier(), self.b._carrier()
         return low * lower, high * upper
 
+    def _is_bounded(self) -> bool:
+        return self.a._is_bounded() and self.b._is_bounded()
+
+    def _extent(self) -> tuple[Array, Array]:
+        (low, high), (lower, upper) = self.a._extent(), self.b._extent()
+        return low * lower, high * upper
+
     def _gap_levels(self) -> Float[Array, " k"]:
         return levels_of_pairs(self.a, self.b)
 
@@ -104,8 +115,33 @@ class FreeProduct(AbstractFreeConvolution):
         # The moment transform zG - 1 = -h/(w + h) is in the lower half plane.
         return self.a._log_potential(w) + self.b._log_potential(-z / h) - upper_logs(-(w + h) / h)
 
+    def _moment(self, k: int) -> Float[Array, ""]:
+        return super()._moment(k) if self._is_bounded() else self._moment_of_parts(k)
+
+    def _moment_of_parts(self, k: int) -> Float[Array, ""]:
+        r"""The moment from those of the parts: $\psi(z) = \sum_k m_k z^k$ has the inverse $w\,S(w)/(1 + w)$."""
+        no_more_than(20, k)
+        if k == 0:
+            return jnp.ones_like(self._spread())
+        of_part = lambda law: _inverse_series(jnp.stack([law._moment(j) for j in range(1, k + 1)]))
+        product = jnp.convolve(*in_one_precision((of_part(self.a), of_part(self.b))))[:k]
+        return _inverse_series(product + jnp.roll(product, 1).at[0].set(0))[k - 1]
+
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        if self._is_bounded():
+            return super()._central_moments(*orders)
+        about_zero = [self._moment(j) for j in range(max(orders) + 1)]
+        terms = lambda k: (math.comb(k, j) * about_zero[j] * (-about_zero[1]) ** (k - j) for j in range(k + 1))
+        return tuple(sum(terms(k), start=0 * about_zero[1]) for k in orders)
+
     def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         return self.a._s_transform(z) * self.b._s_transform(z)
+
+
+def _inverse_series(series: Float[Array, " k"]) -> Float[Array, " k"]:
+    """The inverse function of x times a series is y times this series, by Lagrange's formula."""
+    orders = range(1, series.size + 1)
+    return jnp.stack([power(series, -n)[n - 1] / n for n in orders])
 
 
 def _reflected(

@@ -26,7 +26,7 @@ class FreeSum(AbstractFreeConvolution):
     gaps, at hard edges and beside atoms. One value takes 4 to 20 steps of a fixed-point search.
 
     Args:
-        a: a law of one eigenvalue with bounded support, which may be a free sum itself.
+        a: a law of one eigenvalue, which may be a free sum itself.
         b: another one.
 
     Raises:
@@ -54,6 +54,13 @@ class FreeSum(AbstractFreeConvolution):
 
     def _carrier(self) -> tuple[Array, Array]:
         (low, high), (lower, upper) = self.a._carrier(), self.b._carrier()
+        return low + lower, high + upper
+
+    def _is_bounded(self) -> bool:
+        return self.a._is_bounded() and self.b._is_bounded()
+
+    def _extent(self) -> tuple[Array, Array]:
+        (low, high), (lower, upper) = self.a._extent(), self.b._extent()
         return low + lower, high + upper
 
     def _gap_levels(self) -> Float[Array, " k"]:

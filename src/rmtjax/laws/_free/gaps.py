@@ -50,7 +50,7 @@ def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
     The ends of a gap that does not exist are both the quantile of its level.
     """
     constant = jax.tree.map(jax.lax.stop_gradient, law)
-    lower, upper = constant._carrier()
+    lower, upper = constant._extent()
     levels = jax.lax.stop_gradient(levels).astype(lower.dtype)
     zero, k = jnp.zeros_like(lower), levels.size
     levels_of_ends = jnp.concatenate([zero[None], jnp.repeat(levels, 2), zero[None] + 1])
@@ -81,12 +81,16 @@ def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
 
 
 def _probe(law: Any, x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple[Array, Array, Array]:
-    """Whether x lies in the gap of a level, the mass below x, and the fixed point, if it is real."""
+    """Whether x lies in the gap of a level, the mass below x, and the fixed point, if it is real.
+
+    Where a part is a single point, or a power is 1, the fixed point is real in bands too, and only h is not.
+    """
     z = in_plane(x)
     w = fixed_point(law, z)
     mass = -jnp.imag(law._log_potential_at(z, w)[1]) / jnp.pi
     near = float(jnp.finfo(x.dtype).eps) ** 0.4
-    return (jnp.imag(w) == 0) & (jnp.abs(mass - levels) < near), mass, jnp.real(w)
+    is_real = (jnp.imag(w) == 0) & (jnp.imag(law._h_at(z, w)[0]) == 0)
+    return is_real & (jnp.abs(mass - levels) < near), mass, jnp.real(w)
 
 
 def _polished(law: Any, constant: Any, lanes: _Lanes) -> Float[Array, " m"]:
@@ -118,7 +122,7 @@ def _polished(law: Any, constant: Any, lanes: _Lanes) -> Float[Array, " m"]:
 
 def _with_atoms(law: Any, ends: Float[Array, " m"]) -> Float[Array, " m"]:
     """The ends; those that are atoms, or ends of the carrier, exactly."""
-    locations = jnp.concatenate([jnp.stack(law._carrier()), law._atoms()[0]])
+    locations = jnp.concatenate([jnp.stack(law._extent()), law._atoms()[0]])
     present = jnp.concatenate([jnp.ones(2, bool), law._atoms()[1] > 0])
     near = 64 * float(jnp.finfo(ends.dtype).eps) * law._spread()
     distance = jnp.where(present[None], jnp.abs(jax.lax.stop_gradient(locations[None] - ends[:, None])), jnp.inf)

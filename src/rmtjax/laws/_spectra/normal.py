@@ -1,0 +1,166 @@
+"""The normal law, as a law of one eigenvalue."""
+
+import math
+from fractions import Fraction
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import log_ndtr, ndtr, ndtri
+from jaxtyping import Array, Complex, Float
+
+from rmtjax import _checks
+from rmtjax._promotion import like
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._units import times_power
+from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
+from rmtjax.laws._core.orders import no_more_than
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.special.internal import faddeeva, gauss_legendre
+
+
+class Normal(AbstractSpectralLaw):
+    r"""The normal law of mean 0, the limit for matrices whose independent random diagonal outweighs the rest.
+
+    $$f(x) = \frac1{\sqrt{2\pi}\,\sigma}\,e^{-x^2/2\sigma^2}, \qquad
+    G(z) = -\frac{i}{\sigma} \sqrt{\frac\pi2}\; w\Big(\frac{z}{\sqrt2\,\sigma}\Big),$$
+
+    with Faddeeva's function w. $E X^{2m} = (2m - 1)!!\,\sigma^{2m}$, and the free cumulants are
+    $\kappa_{2m} = c_m \sigma^{2m}$ with the numbers 1, 1, 4, 27, 248, … of connected chord diagrams,
+    $c_m = (m - 1) \sum_{i=1}^{m-1} c_i\,c_{m-i}$. Its free sum with a semicircle is the limit for `RosenzweigPorter`
+    matrices and for Laplacians of random graphs. Another mean is `law.shifted(mean)`.
+
+    Args:
+        std: the standard deviation σ > 0.
+
+    Raises:
+        ValueError: `std` is outside its range; from `free_cumulant`, if k is above 1000.
+
+    Example:
+        >>> law = Normal(2.0)
+        >>> print(f"{law.cdf(2.0):.4f} {law.stieltjes(2j).imag:.4f} {law.free_cumulant(6) / 2**6:.0f}")
+        0.8413 -0.3278 4
+
+    References:
+        Bryc, Dembo and Jiang (2006), Ann. Probab. 34, 1, theorem 1.3, for Laplacians; Belinschi, Bożejko, Lehner and
+        Speicher (2011), Adv. Math. 226, 3677, for the free cumulants.
+    """
+
+    std: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, std: RealScalarLike = 1.0):
+        self.std = _checks.scalar("std", std, nonzero=True)
+
+    def _degrees(self) -> dict[str, int]:
+        return {"std": 1}
+
+    def _support(self) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        # Beyond 39 σ the masses are 0 in double precision.
+        return self.std * jnp.array([-39.0, -12.0, -4.0, 0.0, 4.0, 12.0, 39.0], self.std.dtype)
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.exp(self._logpdf(x))
+
+    def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return -((x / self.std) ** 2) / 2 - jnp.log(self.std * math.sqrt(2 * math.pi))
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return ndtr(x / self.std)
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return ndtr(-x / self.std)
+
+    def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return log_ndtr(x / self.std)
+
+    def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return log_ndtr(-x / self.std)
+
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        lower = p <= 0.5
+        return self.std * jnp.where(lower, 1, -1) * ndtri(jnp.where(lower, p, q))
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        return self.std * jax.random.normal(key, shape, jnp.result_type(self.std))
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        # In units of √k σ no factor leaves the range.
+        share = float(Fraction(math.prod(range(1, k, 2)), max(k, 1) ** (k // 2))) if k % 2 == 0 else 0.0
+        return times_power(share, self.std * math.sqrt(max(k, 1)), k)
+
+    def _var(self) -> Float[Array, ""]:
+        return self.std**2
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        no_more_than(1000, k)
+        share, unit = _chord_diagrams(k // 2) / Fraction(max(k, 1)) ** (k // 2), self.std * math.sqrt(k)
+        return times_power(float(share) if k % 2 == 0 else 0.0, unit, k)
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        factor = like(z, -1j * math.sqrt(math.pi / 2)) / like(z, self.std)
+        return factor * faddeeva(z / like(z, math.sqrt(2) * self.std))
+
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        # As x f = -σ² f', the transform has the derivative (1 - w G)/σ², and h the derivative -1 - h (w + h)/σ².
+        inverse = quotient_of_one(self._stieltjes(w))
+        h = inverse - w
+        return h, -1 - (h / like(w, self.std)) * (inverse / like(w, self.std))
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        z = w / like(w, self.std)
+        outward, y = jnp.abs(jnp.real(z)), jnp.imag(z)
+        value = _log_potential(jax.lax.complex(outward, y)) + like(w, jnp.log(self.std))
+        above, size = jnp.imag(value), jnp.real(value)
+        right = jnp.real(z) >= 0
+        angle = lambda positive: jnp.where(positive, above, jnp.pi - above)
+        return jnp.stack([jax.lax.complex(size, angle(right)), jax.lax.complex(size, -angle(~right))])
+
+
+# Beyond this |z| the asymptotic series is right to all digits.
+_FAR = 10.0
+_NODES, _WEIGHTS = gauss_legendre(48)
+
+
+def _log_potential(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+    r"""The potential $E \log(z - X)$ of the standard normal law in the closed first quadrant.
+
+    Its derivative is G. Near 0 it is the integral of G from 0 along the axis to Re z, and from there up to z. The
+    imaginary part on the axis is π times the mass above, so small ones have all digits. Far away it is the asymptotic
+    series, and π times the mass above z where Re z is larger than Im z.
+    """
+    far = jnp.abs(jnp.real(z)) + jnp.imag(z) > _FAR
+    near = jnp.where(far, 0, z)
+    x, y = jnp.real(near), jnp.imag(near)
+    transform = lambda z: like(z, -1j * math.sqrt(math.pi / 2)) * faddeeva(z / like(z, math.sqrt(2)))
+
+    def node(sums: Complex[Array, "..."], given: tuple[Array, Array]) -> tuple[Complex[Array, "..."], None]:
+        place, weight = (like(x, each) for each in given)
+        along = x * jnp.real(transform(in_plane(x * place)))
+        up = like(sums, y) * transform(jax.lax.complex(x, y * place))
+        return sums + like(sums, weight) * (like(sums, along) + 1j * up), None
+
+    nodes = like(x, (_NODES + 1) / 2), like(x, _WEIGHTS / 2)
+    integral = jax.lax.scan(node, jnp.zeros_like(near), nodes)[0]
+    on_axis = jax.lax.complex(jnp.full_like(x, -(np.euler_gamma + math.log(2)) / 2), jnp.pi * ndtr(-x))
+
+    distant = jnp.where(far, z, _FAR)
+    inverse = 1 / distant**2
+    series = jnp.zeros_like(z)
+    for k in range(16, 0, -1):
+        series = inverse * (like(z, math.prod(range(1, 2 * k, 2)) / (2 * k)) + series)
+    beside = jnp.where(jnp.real(distant) > jnp.imag(distant), distant, _FAR)
+    mass = jnp.exp(-(beside**2) / 2) * faddeeva(like(z, 1j / math.sqrt(2)) * beside) / 2
+    tail = jnp.where(jnp.real(distant) > jnp.imag(distant), like(z, 1j * math.pi) * mass, 0)
+    return jnp.where(far, jnp.log(distant) - series + tail, on_axis + integral)
+
+
+def _chord_diagrams(m: int) -> int:
+    """The number of connected diagrams of m chords."""
+    numbers = [1, 1]
+    for k in range(2, m + 1):
+        numbers.append((k - 1) * sum(numbers[i] * numbers[k - i] for i in range(1, k)))
+    return numbers[m]
