@@ -218,6 +218,8 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.laws.hermite_gap_probabilities": _with(
         laws.hermite_gap_probabilities, n=3, interval=[0.0, 2.0], beta=1, max_count=1
     ),
+    "rmtjax.laws.free_cumulants_of_moments": _with(laws.free_cumulants_of_moments, moments=POINTS),
+    "rmtjax.laws.moments_of_free_cumulants": _with(laws.moments_of_free_cumulants, cumulants=POINTS),
     "rmtjax.laws.linear_statistic_mean": _with(laws.linear_statistic_mean, f=jnp.square, n=5, beta=2.0, num_nodes=16),
     "rmtjax.laws.linear_statistic_variance": _with(
         laws.linear_statistic_variance, f=jnp.square, beta=2.0, support=[-2.0, 2.0], num_nodes=16

@@ -179,6 +179,12 @@ PUBLIC: dict[str, Any] = {
         lambda lower, upper: rmt.laws.hermite_gap_probabilities(3, (lower, upper), 1, 2),
         (jnp.array(-0.3), jnp.array(1.1)),
     ),
+    "rmtjax.laws.free_cumulants_of_moments": Call(
+        lambda m: rmt.laws.free_cumulants_of_moments(m), (jnp.array([0.3, 1.2, 0.9, 3.5]),)
+    ),
+    "rmtjax.laws.moments_of_free_cumulants": Call(
+        lambda m: rmt.laws.moments_of_free_cumulants(m), (jnp.array([0.3, 1.2, 0.9, 3.5]),)
+    ),
     "rmtjax.laws.linear_statistic_mean": Call(
         lambda a, beta: rmt.laws.linear_statistic_mean(lambda x: jnp.exp(a * x), 5, beta, num_nodes=16),
         (jnp.array(0.7), jnp.array(1.5)),

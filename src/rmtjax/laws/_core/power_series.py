@@ -3,13 +3,23 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from rmtjax._promotion import like
 
 
 def power(series: Float[Array, " k"], exponent: int) -> Float[Array, " k"]:
     """The coefficients of a power of a series whose first coefficient is not 0, by Euler's recursion."""
+    return _power(series, exponent, series[0] ** exponent)
+
+
+def diagonal_of_powers(series: Float[Array, " k"], exponents: Int[Array, " k"]) -> Float[Array, " k"]:
+    """The coefficient of each order in another power of a series whose first coefficient is 1."""
+    powers = jax.vmap(_power, in_axes=(None, 0, None))(series, exponents, jnp.ones_like(series[0]))
+    return jnp.diagonal(powers)
+
+
+def _power(series: Float[Array, " k"], exponent: int | Int[Array, ""], first: Float[Array, ""]) -> Float[Array, " k"]:
     i = jnp.arange(series.size)
 
     def step(j: Array, found: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -17,8 +27,7 @@ def power(series: Float[Array, " k"], exponent: int) -> Float[Array, " k"]:
         terms = jnp.where(i <= j, factors * found[jnp.maximum(j - i, 0)], 0)
         return found.at[j].set(jnp.sum(terms) / (like(series, j) * series[0]))
 
-    start = jnp.zeros_like(series).at[0].set(series[0] ** exponent)
-    return jax.lax.fori_loop(1, series.size, step, start)
+    return jax.lax.fori_loop(1, series.size, step, jnp.zeros_like(series).at[0].set(first))
 
 
 def moments_of_points(points: Float[Array, " n"], weights: Float[Array, " n"], k: int) -> Float[Array, " k+1"]:
