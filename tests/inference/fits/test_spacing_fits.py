@@ -186,8 +186,10 @@ def test_coverage(getkey, fit, law, parameter):
     low, high = map(np.asarray, found.interval())
     share = ((low <= parameter) & (parameter <= high)).mean()
     one_sided = np.isin(np.stack([low, high]), found.profile.grid).any(axis=0)
-    assert share > 0.93
-    assert share < 0.97 or one_sided.mean() > 0.8
+    # 400 data sets know a share of 94 % to 1.2 %.
+    error = (0.94 * 0.06 / draws) ** 0.5
+    assert share > 0.93 - 2 * error
+    assert share < 0.97 + 2 * error or one_sided.mean() > 0.8
     # Where an end is not excluded there is no standard error.
     assert (np.isnan(found.standard_error) == np.asarray(found.at_boundary)).all()
     assert (one_sided == np.asarray(found.at_boundary)).mean() > 0.85

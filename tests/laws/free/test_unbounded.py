@@ -58,6 +58,27 @@ def test_moments_are_those_of_the_free_cumulants():
     np.testing.assert_allclose(corner.cdf(0.7) + corner.cdf(-0.7), 1, rtol=1e-6)
 
 
+@pytest.mark.float32
+def test_parts_of_parts():
+    """Mirrored, shifted and nested parts; two normal laws are no normal law."""
+    moved = Normal(1.0).scaled(-2.0).shifted(3.0)
+    assert moved.support() == (-np.inf, np.inf)
+    np.testing.assert_allclose([moved.cdf(3.0), moved.mean(), moved.var()], [0.5, 3, 4], rtol=1e-6)
+    both = FreeSum(Normal(1.0), moved)
+    assert both.support() == (-np.inf, np.inf)
+    np.testing.assert_allclose([both.cdf(3.0), both.mean(), both.var()], [0.5, 3, 5], rtol=1e-5)
+    assert abs(both.pdf(3.0) - Normal(5**0.5).pdf(0.0)) > 0.002
+    nested = FreeSum(FreeSum(Normal(2.0), Semicircle(3.0)), Semicircle(4.0))
+    x = jnp.array([0.0, 2.0, 6.0])
+    np.testing.assert_allclose(
+        nested.pdf(x), FreeSum(Normal(2.0), Semicircle(5.0)).pdf(x), rtol=3e-5 if SINGLE else 1e-12
+    )
+    mixed = rmt.laws.Mixture([0.5, 0.5], [Normal(1.0), Normal(2.0)])
+    np.testing.assert_allclose(
+        FreeSum(mixed, Empirical([1.0])).pdf(1 + x), mixed.pdf(x), rtol=3e-4 if SINGLE else 1e-10
+    )
+
+
 def test_the_normal_law_is_freely_divisible():
     """A power is the sum of its parts (Belinschi and others 2011); three halves of one law and a half are two."""
     x = jnp.array([0.0, 1.3, 4.0])

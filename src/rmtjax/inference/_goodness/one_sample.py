@@ -170,7 +170,7 @@ def cramer_von_mises(
         cramer-von-mises: W² = 0.09667, p = 0.6317 for 3 independent values
 
     References:
-        Csörgő and Faraway (1996), J. R. Stat. Soc. B 58, 221. For independent values p is right to 2e-4 of itself for
+        Csörgő and Faraway (1996), J. R. Stat. Soc. B 58, 221. For independent values p is right to 1e-3 of itself for
         every n (float32: 2e-3), down to p = 1e-12; Knott (1974), J. R. Stat. Soc. B 36, 430, for the method.
     """
     return _tested("cramer-von-mises", levels, law, calibration, key, resamples)

@@ -270,19 +270,22 @@ class Affine(AbstractSpectralLaw):
         return jnp.where(reflected, other, one), jnp.where(reflected, one, other)
 
     def _support(self) -> tuple[Array, Array]:
-        lower, upper = map(self._moved, self.law._support())
+        return self._interval(self.law._support())
+
+    def _interval(self, ends: tuple[Array | float, Array | float]) -> tuple[Array, Array]:
+        """An interval of the law where it has been moved to; an infinite end may be a Python number."""
+        dtype = common_dtype(*ends, self.factor, self.shift)
+        lower, upper = (self._moved(jnp.asarray(end, dtype)) for end in ends)
         return jnp.minimum(lower, upper), jnp.maximum(lower, upper)
 
     def _carrier(self) -> tuple[Array, Array]:
-        lower, upper = map(self._moved, self.law._carrier())
-        return jnp.minimum(lower, upper), jnp.maximum(lower, upper)
+        return self._interval(self.law._carrier())
 
     def _is_bounded(self) -> bool:
         return self.law._is_bounded()
 
     def _extent(self) -> tuple[Array, Array]:
-        lower, upper = map(self._moved, self.law._extent())
-        return jnp.minimum(lower, upper), jnp.maximum(lower, upper)
+        return self._interval(self.law._extent())
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self.law._on_support(self._place(x), quantity="pdf") / jnp.abs(self.factor)

@@ -80,10 +80,10 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
         return jnp.clip(here - below, 0, 1), jnp.clip(above, 0, 1)
 
     def _support(self) -> tuple[Array, Array]:
-        carrier = self._carrier()
-        ends = ends_of(self, jnp.zeros(0, carrier[0].dtype))
+        ends = ends_of(self, jnp.zeros(0, self._spread().dtype))
         if self._is_bounded():
             return ends[0], ends[1]
+        carrier = self._carrier()
         lower, upper = (jnp.where(jnp.isinf(far), far, end) for far, end in zip(carrier, ends, strict=True))
         return lower, upper
 
