@@ -219,6 +219,12 @@ FUNCTIONS: dict[str, Arguments] = {
         laws.hermite_gap_probabilities, n=3, interval=[0.0, 2.0], beta=1, max_count=1
     ),
     "rmtjax.laws.free_cumulants_of_moments": _with(laws.free_cumulants_of_moments, moments=POINTS),
+    "rmtjax.laws.log_det_equivalent": _with(
+        laws.log_det_equivalent, matrix=SYMMETRIC, law=laws.MarchenkoPastur(0.5), z=-1.0, operation="product"
+    ),
+    "rmtjax.laws.resolvent_equivalent": _with(
+        laws.resolvent_equivalent, matrix=SYMMETRIC, law=laws.MarchenkoPastur(0.5), z=-1.0, operation="product"
+    ),
     "rmtjax.laws.moments_of_free_cumulants": _with(laws.moments_of_free_cumulants, cumulants=POINTS),
     "rmtjax.laws.linear_statistic_mean": _with(laws.linear_statistic_mean, f=jnp.square, n=5, beta=2.0, num_nodes=16),
     "rmtjax.laws.linear_statistic_variance": _with(
@@ -330,6 +336,7 @@ METHODS: dict[str, Arguments] = {
         moment={"k": 2},
         free_cumulant={"k": 2},
         stieltjes={"z": POINTS},
+        log_potential={"z": POINTS},
         r_transform={"g": 0.0},
     ),
     **_methods("MarchenkoPastur", s_transform={"z": 1.0}),

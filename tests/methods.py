@@ -21,7 +21,7 @@ OF_A_PLANAR_LAW = {name: (X,) for name in ("pdf", "logpdf", "radial_cdf", "radia
 OF_AN_ENSEMBLE = {"sample": (KEY,), "eigenvalues": (KEY,), "count_below": (KEY, X)}
 OF = {
     rmt.laws.AbstractLaw: {**OF_A_LAW, "sample": (KEY,)},
-    rmt.laws.AbstractSpectralLaw: {"stieltjes": (X,), "hilbert": (X,)},
+    rmt.laws.AbstractSpectralLaw: {"stieltjes": (X,), "hilbert": (X,), "log_potential": (X,)},
     rmt.ensembles.AbstractEnsemble: OF_AN_ENSEMBLE,
     rmt.ensembles.AbstractNestedEnsemble: {"leading_block": (KEY, ORDER), "leading_block_eigenvalues": (KEY, ORDER)},
     rmt.ensembles.AbstractUnitaryEnsemble: {**OF_AN_ENSEMBLE, "eigenphases": (KEY,)},

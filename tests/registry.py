@@ -182,6 +182,14 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.free_cumulants_of_moments": Call(
         lambda m: rmt.laws.free_cumulants_of_moments(m), (jnp.array([0.3, 1.2, 0.9, 3.5]),)
     ),
+    "rmtjax.laws.log_det_equivalent": Call(
+        lambda a, z: rmt.laws.log_det_equivalent(a, rmt.laws.MarchenkoPastur(0.5), z),
+        (jnp.array([[2.0, 0.3], [0.3, 1.0]]), jnp.array(-0.7)),
+    ),
+    "rmtjax.laws.resolvent_equivalent": Call(
+        lambda a, z: rmt.laws.resolvent_equivalent(a, rmt.laws.MarchenkoPastur(0.5), z).real,
+        (jnp.array([[2.0, 0.3], [0.3, 1.0]]), jnp.array(-0.7)),
+    ),
     "rmtjax.laws.moments_of_free_cumulants": Call(
         lambda m: rmt.laws.moments_of_free_cumulants(m), (jnp.array([0.3, 1.2, 0.9, 3.5]),)
     ),

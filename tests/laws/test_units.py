@@ -47,7 +47,7 @@ DEGREES: dict[str, dict[str, int]] = {
     "LevelDensity": {"unit": 1},
     "MarchenkoPastur": {"scale": 2},
     "Mixture": {"components": 1},
-    "Normal": {"std": 1},
+    "Normal": {"scale": 1},
     "PeriodicPadding": {"base": 1},
     "QuarterCircle": {"radius": 1},
     "Semicircle": {"radius": 1},
@@ -72,7 +72,7 @@ ARGUMENTS = jnp.array([0.04, 0.08])
 POWERS = {"pdf": -1, "slope": -1, "ppf": 1, "isf": 1, "median": 1, "mean": 1, "var": 2, "std": 1, "support": 1}
 POWERS |= {"breakpoints": 1, "locations": 1, "sample": 1, "stieltjes": -1, "hilbert": -1, "r": 1, "s": -1}
 POWERS |= {f"moment{k}": k for k in (1, 2, 3, 4, 6)} | {f"cumulant{k}": k for k in (1, 2, 3, 4)}
-LOGARITHMS = {"logpdf": -1, "planar_logpdf": -2}
+LOGARITHMS = {"logpdf": -1, "planar_logpdf": -2, "potential": 1}
 POWERS |= {"planar_pdf": -2, "radial_ppf": 1}
 # Laws given by an equation are searched for in all of their functions.
 SOLVED = ("DeformedSemicircle", "GeneralMarchenkoPastur", "SingleRing")
@@ -108,7 +108,8 @@ def table(law, c, x, p, g):
     found["slope"] = jax.vmap(jax.grad(law.cdf))(x)
     found["by unit"] = jax.jvp(lambda t: times(law, t).cdf(x), (jnp.ones_like(c),), (jnp.ones_like(c),))[1]
     if isinstance(law, AbstractSpectralLaw):
-        found |= {"stieltjes": law.stieltjes(jax.lax.complex(x, jnp.full_like(x, 0.3 * c))), "hilbert": law.hilbert(x)}
+        z = jax.lax.complex(x, jnp.full_like(x, 0.3 * c))
+        found |= {"stieltjes": law.stieltjes(z), "hilbert": law.hilbert(x), "potential": law.log_potential(z).real}
         found |= {f"cumulant{k}": law.free_cumulant(k) for k in (1, 2, 3, 4)}
         for name, transform, argument in (("r", law.r_transform, g / c), ("s", law.s_transform, g)):
             try:

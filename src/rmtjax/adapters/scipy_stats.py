@@ -184,7 +184,7 @@ class FrozenLaw:
         Raises:
             ValueError: the law has masses at points, and no likelihood.
         """
-        return _Continuous(self).fit(np.ravel(data), **options)
+        return _Continuous(self).fit(np.ravel(np.asarray(data)), **options)
 
     def expect(
         self,
@@ -242,11 +242,22 @@ class _Continuous(scipy.stats.rv_continuous):
             if np.any(np.asarray(law.law.atoms()[1]) > 0):
                 raise _checks.refusal("law", "have a density, without masses at points, to be fitted", law.law)
         super().__init__(a=law.a, b=law.b, name=type(law.law).__name__)
-        self._pdf, self._logpdf, self._cdf, self._ppf = law.pdf, law.logpdf, law.cdf, law.ppf
-        self._moments = law.mean(), law.var(), None, None
+        self._law = law
+
+    def _pdf(self, x: Any, *shapes: Any) -> Any:
+        return self._law.pdf(x)
+
+    def _logpdf(self, x: Any, *shapes: Any) -> Any:
+        return self._law.logpdf(x)
+
+    def _cdf(self, x: Any, *shapes: Any) -> Any:
+        return self._law.cdf(x)
+
+    def _ppf(self, q: Any, *shapes: Any) -> Any:
+        return self._law.ppf(q)
 
     def _stats(self) -> tuple[Any, ...]:
-        return self._moments
+        return self._law.mean(), self._law.var(), None, None
 
 
 def _widened(parameter: Any) -> Any:

@@ -40,6 +40,8 @@ from rmtjax.laws._extremes.tracy_widom import TracyWidom as TracyWidom
 from rmtjax.laws._finite_n.level_density import LevelDensity as LevelDensity
 from rmtjax.laws._free.deformed_semicircle import DeformedSemicircle as DeformedSemicircle
 from rmtjax.laws._free.empirical import Empirical as Empirical
+from rmtjax.laws._free.equivalents import log_det_equivalent as log_det_equivalent
+from rmtjax.laws._free.equivalents import resolvent_equivalent as resolvent_equivalent
 from rmtjax.laws._free.free_power import FreeCompression as FreeCompression
 from rmtjax.laws._free.free_power import FreePower as FreePower
 from rmtjax.laws._free.free_product import FreeProduct as FreeProduct

@@ -134,10 +134,11 @@ def test_pooled_laplacians_have_the_law_of_a_normal_and_a_semicircle(getkey):
     """The law of the adjacency matrix, or of the degrees, alone would be off by more than 0.05."""
     n, p = 400, 0.3
     ensemble = rmt.ErdosRenyi(n, p, "laplacian")
-    levels = np.asarray(jax.lax.map(ensemble.eigenvalues, jax.random.split(getkey(), 4)))[:, 1:]
+    levels = np.asarray(jax.lax.map(ensemble.eigenvalues, jax.random.split(getkey(), 12)))[:, 1:]
     x = n * p + (n * p * (1 - p)) ** 0.5 * np.linspace(-3, 3, 13)
     empirical = (levels.ravel()[:, None] <= x).mean(0)
-    np.testing.assert_allclose(empirical, ensemble.law().cdf(x), atol=0.012)
+    # The degrees are nearly independent: 4800 of them have a standard error of up to 0.007.
+    np.testing.assert_allclose(empirical, ensemble.law().cdf(x), atol=0.028)
     for other in (rmt.laws.Normal, lambda s: rmt.laws.Semicircle(2 * s)):
         assert np.abs(empirical - other((n * p * (1 - p)) ** 0.5).shifted(n * p).cdf(x)).max() > 0.05
 

@@ -181,11 +181,10 @@ _UNSEEN = (
 
 
 def warnings(
-    check: NoiseCheck, rank: Int[Array, "*batch"], *, assumes_normal: bool, assumes_equal_columns: bool
+    check: NoiseCheck, rank: np.ndarray, *, assumes_normal: bool, assumes_equal_columns: bool
 ) -> tuple[str, ...]:
     """What is wrong with the noise for a method of these assumptions, in sentences that name a valid method."""
     kurtosis, kurtosis_score, spread, spread_score, shift, standardised = map(np.asarray, check)
-    rank = np.asarray(rank)
     clear = (np.abs(kurtosis_score) > _KURTOSIS_SCORE) & (np.abs(kurtosis) > _LEAST_KURTOSIS)
     unequal = (spread_score > _SPREAD_SCORE) & (shift > _LEAST_SHIFT)
     said = []

@@ -96,6 +96,9 @@ class BinomialSemicircle(AbstractSpectralLaw):
     def _var(self) -> Float[Array, ""]:
         return self._moment(2)
 
+    def _is_bounded(self) -> bool:
+        return True
+
     def _breakpoints(self) -> Float[Array, " k"]:
         _, radii = self._components()
         return jnp.concatenate([-self.radius[None], -radii[::-1], radii, self.radius[None]])

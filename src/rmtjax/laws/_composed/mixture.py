@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.laws._core.base import AbstractLaw
-from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded
 
 
 class Mixture(AbstractSpectralLaw):
@@ -56,7 +56,7 @@ class Mixture(AbstractSpectralLaw):
         return jnp.stack(lowers).min(), jnp.stack(uppers).max()
 
     def _is_bounded(self) -> bool:
-        return all(law._is_bounded() for law in self.components)
+        return are_bounded(*self.components)
 
     def _parts(self, x: Float[Array, "..."], quantity: str) -> list[Any]:
         return [law._promised(x, quantity=quantity) for law in self.components]

@@ -25,7 +25,7 @@ from rmtjax._typing import Arrangement, RealScalarLike
 from rmtjax.laws._composed.orders import order_distribution
 from rmtjax.laws._composed.symmetrized import CONTINUOUS, Symmetrized
 from rmtjax.laws._core.base import AbstractLaw
-from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded
 from rmtjax.laws._spectra.semicircle import Semicircle
 from rmtjax.special.internal import bracketed_root
 
@@ -113,7 +113,7 @@ class PeriodicPadding(AbstractSpectralLaw):
         return self.base._promised_support()
 
     def _is_bounded(self) -> bool:
-        return self.base._is_bounded()
+        return are_bounded(self.base)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         density = self.base._promised(x, quantity="pdf")

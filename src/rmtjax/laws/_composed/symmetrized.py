@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.laws._core.base import AbstractLaw
-from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded
 
 # The rule for laws without point masses; a law may list point masses whose mass is 0.
 CONTINUOUS = _checks.Rule(
@@ -50,7 +50,7 @@ class Symmetrized(AbstractSpectralLaw):
         return -reach, reach
 
     def _is_bounded(self) -> bool:
-        return self.base._is_bounded()
+        return are_bounded(self.base)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         density = self.base._promised(jnp.stack([x, -x]), quantity="pdf")

@@ -46,10 +46,6 @@ class AbstractLaw(AbstractScaledLaw):
         """An interval that carries the law, where the smallest takes a search."""
         return self._support()
 
-    def _is_bounded(self) -> bool:
-        """Whether both ends of the support are finite; it may not depend on values."""
-        return not any(isinstance(end, float) and math.isinf(end) for end in self._support())
-
     @abstractmethod
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Density of the continuous part, elementwise, inside the support."""
@@ -101,9 +97,10 @@ class AbstractLaw(AbstractScaledLaw):
 
     def _breakpoints(self) -> Float[Array, " k"]:
         """The points that `breakpoints` returns; quantiles are searched for between the first and the last."""
-        if not self._is_bounded():
+        ends = self._support()
+        if any(isinstance(end, float) and math.isinf(end) for end in ends):
             raise NotImplementedError(f"{type(self).__name__} has an infinite support and has to write `_breakpoints`.")
-        return jnp.stack(self._support())
+        return jnp.stack(ends)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         """The density at the lower and at the upper end of the support; 0 where it is infinite."""

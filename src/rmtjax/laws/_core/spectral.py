@@ -5,6 +5,7 @@ limit from above.
 """
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Self
 
 import jax
@@ -20,6 +21,8 @@ from rmtjax.laws._core.base import FEW, AbstractLaw
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
+
+Transform = Callable[[Complex[Array, "..."]], Complex[Array, "..."]]
 
 
 class AbstractSpectralLaw(AbstractLaw):
@@ -48,6 +51,13 @@ class AbstractSpectralLaw(AbstractLaw):
         On the real axis their imaginary parts are π times the mass above w and -π times the mass below w.
         """
         return fallbacks.log_potential(self, w)
+
+    def _is_bounded(self) -> bool:
+        """Whether both ends of the support are known to be finite, whatever the parameters are.
+
+        A law with an infinite end has breakpoints of its own; a bounded law with breakpoints of its own says so.
+        """
+        return type(self)._breakpoints is AbstractLaw._breakpoints
 
     def _extent(self) -> tuple[Array, Array]:
         """A finite interval that holds the law, but for the rounding of its mass."""
@@ -113,6 +123,17 @@ class AbstractSpectralLaw(AbstractLaw):
         """
         return self._run(self._promised_hilbert, _checks.real("x", x))
 
+    def log_potential(self, z: ArrayLike) -> Complex[Array, "..."]:
+        r"""Logarithmic potential $U(z) = E \log(z - X)$, whose derivative is G, with $U(\bar z) = \overline{U(z)}$.
+
+        On the real axis it is the limit from above, $E \log|x - X| + i \pi P(X > x)$. For a matrix M of order n whose
+        levels have this law, $\log|\det(z - M)|$ is near $n \operatorname{Re} U(z)$.
+
+        Args:
+            z: complex or real points of any shape.
+        """
+        return self._run(self._promised_log_potential, in_plane(_checks.numbers("z", z)))
+
     def free_cumulant(self, k: int) -> Float[Array, ""]:
         """The k-th free cumulant, for an integer k from 1 to 10000; the first is the mean, the second the variance.
 
@@ -170,19 +191,25 @@ class AbstractSpectralLaw(AbstractLaw):
         """
         return Affine(self, 1.0, shift)
 
-    def _everywhere_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+    def _everywhere(self, z: Complex[Array, "..."], function: Transform, at_infinity: float) -> Complex[Array, "..."]:
+        """A function of the closed upper half plane in the whole plane, where it is mirrored at the axis."""
         below = jnp.imag(z) < 0
         infinite = jnp.isinf(jnp.real(z)) | jnp.isinf(jnp.imag(z))
         nan = jnp.isnan(z) & ~infinite
-        values = self._stieltjes(jnp.where(infinite | nan, 1j, jnp.where(below, jnp.conj(z), z)))
+        values = function(jnp.where(infinite | nan, 1j, jnp.where(below, jnp.conj(z), z)))
         values = jnp.where(below, jnp.conj(values), values)
-        return self._as_promised(jnp.where(infinite, 0, jnp.where(nan, jnp.nan * (1 + 1j), values)), z)
+        return self._as_promised(jnp.where(infinite, at_infinity, jnp.where(nan, jnp.nan * (1 + 1j), values)), z)
 
     # As in `AbstractLaw`, these methods call the hooks of the law in its own unit.
 
     def _promised_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         law, unit = self._in_unit()
-        return times(law._everywhere_stieltjes(times(z, 1 / unit)), 1 / unit)
+        return times(law._everywhere(times(z, 1 / unit), law._stieltjes, 0.0), 1 / unit)
+
+    def _promised_log_potential(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        law, unit = self._in_unit()
+        values = law._everywhere(times(z, 1 / unit), lambda z: law._log_potential(z)[0], math.inf)
+        return values + like(values, jnp.log(unit))
 
     def _promised_hilbert(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.real(self._promised_stieltjes(in_plane(x))) / jnp.pi
@@ -204,6 +231,11 @@ class AbstractSpectralLaw(AbstractLaw):
     def _promised_s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         law, unit = self._in_unit()
         return self._as_promised(times(law._s_transform(z), 1 / unit), z)
+
+
+def are_bounded(*laws: AbstractLaw) -> bool:
+    """Whether all laws are known to be bounded."""
+    return all(isinstance(law, AbstractSpectralLaw) and law._is_bounded() for law in laws)
 
 
 def spectral_law(name: str, law: AbstractSpectralLaw) -> AbstractSpectralLaw:
@@ -272,17 +304,16 @@ class Affine(AbstractSpectralLaw):
     def _support(self) -> tuple[Array, Array]:
         return self._interval(self.law._support())
 
-    def _interval(self, ends: tuple[Array | float, Array | float]) -> tuple[Array, Array]:
-        """An interval of the law where it has been moved to; an infinite end may be a Python number."""
-        dtype = common_dtype(*ends, self.factor, self.shift)
-        lower, upper = (self._moved(jnp.asarray(end, dtype)) for end in ends)
+    def _interval(self, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        """An interval of the law, where it has been moved to."""
+        lower, upper = map(self._moved, ends)
         return jnp.minimum(lower, upper), jnp.maximum(lower, upper)
 
     def _carrier(self) -> tuple[Array, Array]:
         return self._interval(self.law._carrier())
 
     def _is_bounded(self) -> bool:
-        return self.law._is_bounded()
+        return are_bounded(self.law)
 
     def _extent(self) -> tuple[Array, Array]:
         return self._interval(self.law._extent())

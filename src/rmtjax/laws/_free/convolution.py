@@ -5,14 +5,19 @@ each z. The transform, h, and $U(z) = E \log(z - X)$ are closed expressions in w
 is $-\operatorname{Im} G(x + i0)/\pi$, and the mass above x is $\operatorname{Im} U(x + i0)/\pi$.
 """
 
+import math
 from abc import abstractmethod
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
+from rmtjax import _checks
 from rmtjax._promotion import like
+from rmtjax._typing import ArrayLike
+from rmtjax._units import times
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
@@ -60,6 +65,27 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
             lower, upper = lower / _TAILS, upper / _TAILS
         size = jnp.maximum(jnp.abs(lower), jnp.abs(upper))
         return jnp.maximum(upper - lower, size * float(jnp.finfo(size.dtype).eps) + float(jnp.finfo(size.dtype).tiny))
+
+    def subordinate(self, z: ArrayLike) -> Complex[Array, "..."]:
+        r"""The subordinate point ω(z) of the first part, with $\omega(\bar z) = \overline{\omega(z)}$.
+
+        $G(z) = G_a(\omega)$ for sums and powers and $z\,G(z) = \omega\,G_a(\omega)$ for products. On the real axis it
+        is the limit from above, real in gaps. `resolvent_equivalent` is made of it, as are overlaps of the
+        eigenvectors of M and A.
+
+        Args:
+            z: complex or real points of any shape.
+        """
+        return self._run(self._promised_subordinate, in_plane(_checks.numbers("z", z)))
+
+    def _promised_subordinate(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        law, unit = self._in_unit()
+        values = law._everywhere(times(z, 1 / unit), partial(fixed_point, law), math.inf)
+        return times(values, self._unit_of_first())
+
+    def _unit_of_first(self) -> Float[Array, ""]:
+        """The unit of the first part."""
+        return jnp.asarray(self._in_unit()[1])
 
     def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
         return self._h_at(w, fixed_point(self, w))

@@ -126,7 +126,7 @@ class DeformedSemicircle(AbstractSpectralLaw):
         return u + self._sigma() ** 2 * jnp.sum(self.weights / (u - self.locations))
 
     def _is_bounded(self) -> bool:
-        return True  # without a search for the ends
+        return True
 
     def _breakpoints(self) -> Float[Array, " 2k"]:
         """The ends of all intervals; between two merged intervals, twice the point where a gap would open."""

@@ -59,6 +59,9 @@ class Empirical(AbstractSpectralLaw):
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         return self._ordered()
 
+    def _is_bounded(self) -> bool:
+        return True
+
     def _breakpoints(self) -> Float[Array, " k"]:
         return self._ordered()[0]
 

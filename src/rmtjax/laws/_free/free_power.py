@@ -15,7 +15,7 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.half_plane import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.gaps import are_few
 
@@ -33,7 +33,7 @@ class AbstractFreePower(AbstractFreeConvolution):
         return copies * scale * lower, copies * scale * upper
 
     def _is_bounded(self) -> bool:
-        return self._part()[0]._is_bounded()
+        return are_bounded(self._part()[0])
 
     def _extent(self) -> tuple[Array, Array]:
         part, copies, scale = self._part()

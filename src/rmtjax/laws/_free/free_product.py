@@ -22,7 +22,7 @@ from rmtjax._units import unit_near
 from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
@@ -72,12 +72,16 @@ class FreeProduct(AbstractFreeConvolution):
             return self
         return type(self)(self.a._over(first), self.b._over(size / unit_near(first)))
 
+    def _unit_of_first(self) -> Float[Array, ""]:
+        size = self.a._size()
+        return jnp.ones(()) if size is None else unit_near(size)
+
     def _carrier(self) -> tuple[Array, Array]:
         (low, high), (lower, upper) = self.a._carrier(), self.b._carrier()
         return low * lower, high * upper
 
     def _is_bounded(self) -> bool:
-        return self.a._is_bounded() and self.b._is_bounded()
+        return are_bounded(self.a, self.b)
 
     def _extent(self) -> tuple[Array, Array]:
         (low, high), (lower, upper) = self.a._extent(), self.b._extent()

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax.laws._core.half_plane import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
@@ -57,7 +57,7 @@ class FreeSum(AbstractFreeConvolution):
         return low + lower, high + upper
 
     def _is_bounded(self) -> bool:
-        return self.a._is_bounded() and self.b._is_bounded()
+        return are_bounded(self.a, self.b)
 
     def _extent(self) -> tuple[Array, Array]:
         (low, high), (lower, upper) = self.a._extent(), self.b._extent()

@@ -115,7 +115,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return self._support()[0][None], self._mass_at_zero()[None]
 
     def _is_bounded(self) -> bool:
-        return True  # without a search for the ends
+        return True
 
     def _breakpoints(self) -> Float[Array, " 2k+1"]:
         """The ends of all intervals; between two merged intervals, twice the point where a gap would open."""

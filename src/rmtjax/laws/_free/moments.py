@@ -14,7 +14,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, overload
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax._typing import RealLike
+from rmtjax._typing import RealLike, overload
 from rmtjax._units import unit_of
 from rmtjax.laws._core.free_cumulants import free_cumulant_of_moments, moment_of_free_cumulants
 from rmtjax.laws._core.power_series import diagonal_of_powers
@@ -32,7 +32,9 @@ _MOST = 100
 
 
 @overload
-def moments_of_free_cumulants(cumulants: Sequence[Fraction | int]) -> tuple[Fraction, ...]: ...
+def moments_of_free_cumulants(  # pyright: ignore[reportOverlappingOverload]
+    cumulants: Sequence[Fraction | int],
+) -> tuple[Fraction, ...]: ...
 @overload
 def moments_of_free_cumulants(cumulants: Annotated[RealLike, "*batch k"]) -> Float[Array, "*batch k"]: ...
 def moments_of_free_cumulants(cumulants: Any) -> Any:
@@ -47,7 +49,7 @@ def moments_of_free_cumulants(cumulants: Any) -> Any:
             with the cumulants on its last axis.
 
     Returns:
-        As many moments: fractions, or an array.
+        As many moments, which are fractions or an array.
 
     Raises:
         ValueError: there is no cumulant, or more than 100.
@@ -66,7 +68,7 @@ def moments_of_free_cumulants(cumulants: Any) -> Any:
 
 
 @overload
-def free_cumulants_of_moments(
+def free_cumulants_of_moments(  # pyright: ignore[reportOverlappingOverload]
     moments: Sequence[Fraction | int],
 ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]: ...
 @overload
@@ -86,7 +88,7 @@ def free_cumulants_of_moments(moments: Any) -> Any:
             with the moments on its last axis.
 
     Returns:
-        As many cumulants, and a bound on the error of each, which is 0 for fractions.
+        As many cumulants, and as many bounds on their errors, which are 0 for fractions.
 
     Raises:
         ValueError: there is no moment, or more than 100.

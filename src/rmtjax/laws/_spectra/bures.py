@@ -79,6 +79,9 @@ class BuresLaw(AbstractSpectralLaw):
         upper = 3 * math.sqrt(3) * self.scale
         return jnp.zeros_like(upper), upper
 
+    def _is_bounded(self) -> bool:
+        return True
+
     def _breakpoints(self) -> Float[Array, " k"]:
         # On panels that shrink towards 0 the power x^{-2/3} is smooth; the innermost panel has a mass of order 2^-34.
         lower, upper = self._support()

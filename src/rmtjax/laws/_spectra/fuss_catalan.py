@@ -243,6 +243,9 @@ class FussCatalan(AbstractSpectralLaw):
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(0.0), jnp.asarray(float(_upper_end(self.order)))
 
+    def _is_bounded(self) -> bool:
+        return True
+
     def _breakpoints(self) -> Float[Array, " k"]:
         # Near 0 the density is a general power of x, so the panels shrink 1000-fold until eps of the mass is left.
         lower, upper = self._support()

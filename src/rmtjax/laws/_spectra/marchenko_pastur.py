@@ -42,6 +42,9 @@ class AbstractMarchenkoPastur(AbstractSpectralLaw):
         mass = jnp.where(c > 1, (c - 1) / c, 0)
         return self._support()[0][None], mass[None]
 
+    def _is_bounded(self) -> bool:
+        return True
+
     def _breakpoints(self) -> Float[Array, " k"]:
         return jnp.stack([self._support()[0], *self._ends()])
 

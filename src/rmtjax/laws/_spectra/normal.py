@@ -32,10 +32,10 @@ class Normal(AbstractSpectralLaw):
     matrices and for Laplacians of random graphs. Another mean is `law.shifted(mean)`.
 
     Args:
-        std: the standard deviation σ > 0.
+        scale: the standard deviation σ > 0.
 
     Raises:
-        ValueError: `std` is outside its range; from `free_cumulant`, if k is above 1000.
+        ValueError: `scale` is outside its range; from `free_cumulant`, if k is above 1000.
 
     Example:
         >>> law = Normal(2.0)
@@ -47,73 +47,73 @@ class Normal(AbstractSpectralLaw):
         Speicher (2011), Adv. Math. 226, 3677, for the free cumulants.
     """
 
-    std: Annotated[Float[Array, ""], _checks.POSITIVE]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
-    def __init__(self, std: RealScalarLike = 1.0):
-        self.std = _checks.scalar("std", std, nonzero=True)
+    def __init__(self, scale: RealScalarLike = 1.0):
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
-        return {"std": 1}
+        return {"scale": 1}
 
-    def _support(self) -> tuple[float, float]:
-        return -math.inf, math.inf
+    def _support(self) -> tuple[Array, Array]:
+        return -math.inf + 0 * self.scale, math.inf + 0 * self.scale
 
     def _breakpoints(self) -> Float[Array, " k"]:
         # Beyond 39 σ the masses are 0 in double precision.
-        return self.std * jnp.array([-39.0, -12.0, -4.0, 0.0, 4.0, 12.0, 39.0], self.std.dtype)
+        return self.scale * jnp.array([-39.0, -12.0, -4.0, 0.0, 4.0, 12.0, 39.0], self.scale.dtype)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.exp(self._logpdf(x))
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return -((x / self.std) ** 2) / 2 - jnp.log(self.std * math.sqrt(2 * math.pi))
+        return -((x / self.scale) ** 2) / 2 - jnp.log(self.scale * math.sqrt(2 * math.pi))
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return ndtr(x / self.std)
+        return ndtr(x / self.scale)
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return ndtr(-x / self.std)
+        return ndtr(-x / self.scale)
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return log_ndtr(x / self.std)
+        return log_ndtr(x / self.scale)
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return log_ndtr(-x / self.std)
+        return log_ndtr(-x / self.scale)
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         lower = p <= 0.5
-        return self.std * jnp.where(lower, 1, -1) * ndtri(jnp.where(lower, p, q))
+        return self.scale * jnp.where(lower, 1, -1) * ndtri(jnp.where(lower, p, q))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
-        return self.std * jax.random.normal(key, shape, jnp.result_type(self.std))
+        return self.scale * jax.random.normal(key, shape, jnp.result_type(self.scale))
 
     def _moment(self, k: int) -> Float[Array, ""]:
         # In units of √k σ no factor leaves the range.
         share = float(Fraction(math.prod(range(1, k, 2)), max(k, 1) ** (k // 2))) if k % 2 == 0 else 0.0
-        return times_power(share, self.std * math.sqrt(max(k, 1)), k)
+        return times_power(share, self.scale * math.sqrt(max(k, 1)), k)
 
     def _var(self) -> Float[Array, ""]:
-        return self.std**2
+        return self.scale**2
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         no_more_than(1000, k)
-        share, unit = _chord_diagrams(k // 2) / Fraction(max(k, 1)) ** (k // 2), self.std * math.sqrt(k)
+        share, unit = _chord_diagrams(k // 2) / Fraction(max(k, 1)) ** (k // 2), self.scale * math.sqrt(k)
         return times_power(float(share) if k % 2 == 0 else 0.0, unit, k)
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        factor = like(z, -1j * math.sqrt(math.pi / 2)) / like(z, self.std)
-        return factor * faddeeva(z / like(z, math.sqrt(2) * self.std))
+        factor = like(z, -1j * math.sqrt(math.pi / 2)) / like(z, self.scale)
+        return factor * faddeeva(z / like(z, math.sqrt(2) * self.scale))
 
     def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
         # As x f = -σ² f', the transform has the derivative (1 - w G)/σ², and h the derivative -1 - h (w + h)/σ².
         inverse = quotient_of_one(self._stieltjes(w))
         h = inverse - w
-        return h, -1 - (h / like(w, self.std)) * (inverse / like(w, self.std))
+        return h, -1 - (h / like(w, self.scale)) * (inverse / like(w, self.scale))
 
     def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        z = w / like(w, self.std)
+        z = w / like(w, self.scale)
         outward, y = jnp.abs(jnp.real(z)), jnp.imag(z)
-        value = _log_potential(jax.lax.complex(outward, y)) + like(w, jnp.log(self.std))
+        value = _log_potential(jax.lax.complex(outward, y)) + like(w, jnp.log(self.scale))
         above, size = jnp.imag(value), jnp.real(value)
         right = jnp.real(z) >= 0
         angle = lambda positive: jnp.where(positive, above, jnp.pi - above)

@@ -126,6 +126,9 @@ class Wachter(AbstractSpectralLaw):
         """The masses of the atoms at 0 and 1."""
         return jnp.where(self.a < 1, 1 - self.a, 0), jnp.where(self.b < 1, 1 - self.b, 0)
 
+    def _is_bounded(self) -> bool:
+        return True
+
     def _breakpoints(self) -> Float[Array, " k"]:
         lower, upper = self._support()
         return jnp.stack([lower, *self._ends(), upper])
