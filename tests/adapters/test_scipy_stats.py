@@ -62,6 +62,9 @@ def test_location_and_scale_are_those_of_scipy():
     best = scipy.optimize.minimize(loss, (0.0, 1.5), method="Nelder-Mead")
     np.testing.assert_allclose(levels.fit(draws), best.x, rtol=1e-3)
     np.testing.assert_allclose(levels.fit(draws, method="MM"), (0.3, 2.0), atol=0.3)
+    for wrong in ([], [1.0, 1.0, 1.0], [0.0, np.nan]):
+        with pytest.raises(ValueError, match="be finite numbers, of which at least two differ"):
+            ITS_LAW.fit(wrong)
     with pytest.raises(ValueError, match="have a density, without masses at points"):
         frozen(rmt.laws.MarchenkoPastur(2.0)).fit(draws)
 

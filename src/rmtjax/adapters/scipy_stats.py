@@ -183,8 +183,13 @@ class FrozenLaw:
 
         Raises:
             ValueError: the law has masses at points, and no likelihood.
+            ValueError: `data` are not finite numbers of at least two values.
         """
-        return _Continuous(self).fit(np.ravel(np.asarray(data)), **options)
+        with jax.enable_x64(True):
+            values = np.ravel(np.asarray(_checks.real("data", data), np.float64))
+        if values.size < 2 or not np.isfinite(values).all() or np.ptp(values) == 0:
+            raise _checks.refusal("data", "be finite numbers, of which at least two differ", data)
+        return _Continuous(self).fit(values, **options)
 
     def expect(
         self,

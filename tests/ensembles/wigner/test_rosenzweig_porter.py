@@ -44,7 +44,8 @@ def test_pooled_levels_have_the_law_of_all_three_phases(getkey, gamma):
     assert np.abs(empirical - wrong.cdf(x)).max() > 0.022
 
 
-def test_one_level_is_normal():
+def test_one_level_is_normal_and_so_are_levels_without_a_coupling():
+    np.testing.assert_allclose(rmt.RosenzweigPorter(9, 400.0, SCALE).law().cdf(0.3), scipy.stats.norm.cdf(0.3 / SCALE))
     np.testing.assert_allclose(rmt.RosenzweigPorter(1, 1.3, SCALE).law().cdf(0.3), scipy.stats.norm.cdf(0.3 / SCALE))
 
 

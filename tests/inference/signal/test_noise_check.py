@@ -122,9 +122,12 @@ def test_too_little_noise_to_look_at():
     found = signal_rank(decades)
     assert found.rank == 11
     (warning,) = found.warnings
-    assert warning.startswith("after 11 components too little noise is left to look at")
+    assert warning.startswith("nearly all levels passed, so that too little noise is left to look at")
     assert signal_rank(decades, method="deflated-parallel-analysis").rank == 0
     assert signal_rank(decades, method="deflated-parallel-analysis").warnings == ()
+    plain = rng.normal(size=(200, 2)) + 3 * rng.normal(size=(200, 1))
+    assert signal_rank(plain).rank == 1
+    assert signal_rank(plain).warnings == ()
     few = signal_rank(np.stack([decades, rng.normal(size=(200, 12))]))
     assert few.warnings == (f"in 1 of 2 matrices {warning}",)
 

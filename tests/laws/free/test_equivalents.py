@@ -7,8 +7,11 @@ import pytest
 
 from rmtjax.laws import (
     Empirical,
+    FreeCompression,
+    FreePower,
     FreeProduct,
     FreeSum,
+    FussCatalan,
     MarchenkoPastur,
     Semicircle,
     log_det_equivalent,
@@ -90,6 +93,31 @@ def test_subordinate_points_have_the_unit_of_the_first_part():
         np.testing.assert_array_equal(plain.subordinate(jnp.conj(z)), np.conj(w))
 
 
+@pytest.mark.parametrize("size", [1e6, 1e-6])
+def test_a_second_part_without_a_unit(size):
+    law = FreeProduct(Empirical([size, 3 * size]), FussCatalan(2))
+    z = size * jnp.array([1.6 + 0.6j, 1.0 - 2j])
+    w = law.subordinate(z)
+    np.testing.assert_allclose(w * Empirical([size, 3 * size]).stieltjes(w), z * law.stieltjes(z), rtol=1e-10)
+    matrix = size * np.diag([1.0, 3.0])
+    trace = np.trace(resolvent_equivalent(matrix, FussCatalan(2), z), axis1=1, axis2=2) / 2
+    np.testing.assert_allclose(trace, law.stieltjes(z), rtol=1e-10)
+
+
+def test_subordinate_points_of_powers_and_corners():
+    z = jnp.array([0.3 + 0.4j])
+    base = MarchenkoPastur(0.5)
+    power, corner = FreePower(base, 1.5), FreeCompression(base, 0.25)
+    np.testing.assert_allclose(base.stieltjes(power.subordinate(z)), power.stieltjes(z), rtol=1e-12)
+    np.testing.assert_allclose(base.stieltjes(corner.subordinate(z)), 0.25 * corner.stieltjes(z), rtol=1e-12)
+
+
+def test_potentials_at_atoms():
+    assert Empirical([0.0, 1.0]).log_potential(0.0).real == -np.inf
+    assert MarchenkoPastur(2.0).log_potential(jnp.array([0.0, 0.1])).real.tolist()[0] == -np.inf
+    assert np.isfinite(MarchenkoPastur(0.5).log_potential(0.0))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -97,6 +125,7 @@ def test_subordinate_points_have_the_unit_of_the_first_part():
         ((np.ones((2, 3, 3)), Semicircle(), 1j), "`matrix` must be one square matrix"),
         ((np.eye(2), "noise", 1j), "must be a law of one eigenvalue"),
         ((np.eye(2), Semicircle(), 1j), "not negative"),
+        ((np.zeros((2, 2)), MarchenkoPastur(0.5), 1j), "`matrix` must not be 0 for a product"),
         ((-np.eye(2), MarchenkoPastur(0.5), 1j), "not negative"),
         ((np.eye(2), Semicircle(), 1j, "difference"), "`operation` must be one of"),
     ],

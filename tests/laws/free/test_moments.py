@@ -120,10 +120,14 @@ def test_units_batches_and_derivatives():
 
 
 @pytest.mark.parametrize("fn", [moments_of_free_cumulants, free_cumulants_of_moments])
-@pytest.mark.parametrize("wrong", [[], 1.0, np.zeros(101), np.zeros((3, 0))])
+@pytest.mark.parametrize("wrong", [[], 1.0, np.zeros(101), np.zeros((3, 0)), [0] * 101])
 def test_bad_input(fn, wrong):
     with pytest.raises(ValueError, match="have an axis of 1 to 100 numbers"):
         fn(wrong)
+
+
+def test_mixed_lists_are_numbers():
+    np.testing.assert_allclose(moments_of_free_cumulants([Fraction(1, 2), 0.5]), [0.5, 0.75])
 
 
 def test_a_point_mass_has_one_cumulant():

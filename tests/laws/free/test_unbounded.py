@@ -1,6 +1,7 @@
 """Parts with infinite support: sums with the normal law against another solver, and what a sum has to keep."""
 
 import itertools
+import math
 
 import jax.numpy as jnp
 import mpmath
@@ -99,6 +100,9 @@ def test_one_infinite_end():
     m, n = [base.moment(k) for k in (1, 2, 3)], [1, 1.5, 2.75]
     second = m[1] * n[0] ** 2 + m[0] ** 2 * n[1] - m[0] ** 2 * n[0] ** 2
     np.testing.assert_allclose([other.mean(), other.moment(2)], [m[0] * n[0], second], rtol=1e-5)
+    narrow = FreeProduct(LevelDensity(rmt.Wishart(2, 4000, 2)), Empirical([1.0]))
+    expected = LevelDensity(rmt.Wishart(2, 4000, 2)).kurtosis()
+    np.testing.assert_allclose(narrow.kurtosis(), expected, rtol=2e-3 if SINGLE else 1e-8)
     same = FreeProduct(rmt.laws.MarchenkoPastur(0.5), rmt.laws.MarchenkoPastur(0.3))
     np.testing.assert_allclose(
         [same._moment_of_parts(k) for k in (1, 3, 6)], [same.moment(k) for k in (1, 3, 6)], rtol=1e-5
@@ -153,9 +157,39 @@ def test_gaps_that_no_digit_fills():
     assert law.cdf(0.0) == pytest.approx(0.5, abs=1e-12)
 
 
+@pytest.mark.float32
+def test_the_distribution_function_has_the_density_as_its_slope():
+    """Where the semicircle is wide, subordinate points lie far above the axis."""
+    law = FreeSum(Normal(1.0), Semicircle(24.0))
+    x = jnp.linspace(1.0, 22.0, 91)
+    middles = rmt.special.internal.gauss_legendre(4)
+    nodes = (x[:-1] + x[1:])[:, None] / 2 + (x[1] - x[0]) / 2 * jnp.asarray(middles[0], x.dtype)[None]
+    masses = (law.pdf(nodes) * jnp.asarray(middles[1], x.dtype)[None]).sum(-1) * (x[1] - x[0]) / 2
+    np.testing.assert_allclose(jnp.diff(law.cdf(x)), masses, rtol=0, atol=1e-6 if SINGLE else 1e-13)
+    far = 1e25 if SINGLE else 1e200
+    np.testing.assert_array_equal(NOISY.cdf(jnp.array([-far, far])), [0, 1])
+    assert np.isfinite(Normal(1.0).log_potential(jnp.array([-far, far]))).all()
+
+
+@pytest.mark.float32
+def test_high_moments_of_the_normal_law():
+    assert [float(Normal(1.0).moment(k)) for k in (180, 1500, 10000, 1501)] == (
+        [np.inf, np.inf, np.inf, 0]
+        if SINGLE
+        else [pytest.approx(math.prod(map(float, range(1, 180, 2)))), np.inf, np.inf, 0]
+    )
+    small = Normal(0.05)
+    right = sum(math.log(k) for k in range(1, 1500, 2)) + 1500 * math.log(0.05)
+    if not SINGLE:
+        np.testing.assert_allclose(math.log(float(small.moment(1500))), right, rtol=1e-10)
+        assert [float(Normal(1.0).free_cumulant(k)) for k in (2, 6, 10)] == pytest.approx([1, 4, 248], rel=1e-13)
+    assert not np.isnan([float(Normal(1.0).free_cumulant(k)) for k in (180, 300, 1000)]).any()
+
+
 def test_the_potential_of_the_normal_law():
     """By quadrature with mpmath, beside the axis and on it, on both sides of each line between two formulas."""
-    z = [0.5 + 1e-3j, 3 + 3j, -7 + 0.2j, 9.9 + 0.05j, 9.9 + 0.2j, 2 + 7.9j, 2 + 8.1j, 12 + 3j, -11 + 14j]
+    z = [0.5 + 1e-3j, 3 + 3j, -7 + 0.2j, 9.9 + 0.05j, 9.9 + 0.2j, 2 + 7.9j, 12 + 3j, -11 + 14j]
+    z += [5.02 + 5j, 7 + 7j, 6 + 7.9j, 6 + 8.1j, 7 + 3.1j, 9.7 + 2.4j, 9.75 + 2.4j, 10 + 2.45j, 10 + 2.55j]
     found = np.asarray(Normal(1.0)._log_potential(jnp.asarray(z)))
     for each, (upper, lower) in zip(z, found.T, strict=True):
         points = [-30, *sorted({each.real + d for d in (-1, -0.1, -0.01, 0, 0.01, 0.1, 1)} | {-5.0, 5.0, 0.0}), 30]

@@ -28,8 +28,8 @@ class ErdosRenyi(AbstractEnsemble):
     $E \operatorname{tr} A^3 = n(n-1)(n-2)p^3$ and $E \operatorname{tr} L^2 = n(n-1)p\,[2 + (n-2)p]$. As n → ∞ at
     fixed p < 1 the levels of A form a semicircle on $\pm 2\sqrt{n p (1-p)}$, except one level near np. L is positive
     semidefinite and has one level 0 for each component of the graph, up to rounding. With
-    $s^2 = n p (1-p)$ the law of L is the free sum of the normal law of standard deviation s, of the degrees, and the
-    semicircle on ±2s, shifted by the mean degree.
+    $s^2 = (n-1) p (1-p)$ the law of L is the free sum of the normal law of standard deviation s, that of the degrees,
+    and the semicircle on ±2s, shifted by the mean degree.
 
     Args:
         n: number of vertices, n ≥ 1; static.
@@ -72,11 +72,11 @@ class ErdosRenyi(AbstractEnsemble):
 
     def _law(self) -> AbstractLaw:
         p = _checks.Rule(lambda p: p < 1, "be below 1 for the levels to have a law")("p", self.p)
-        deviation = jnp.sqrt(self.n * p * (1 - p))
-        entries = Semicircle(2 * deviation)
         if self.matrix == "adjacency":
-            return entries
-        return FreeSum(Normal(deviation), entries).shifted((self.n - 1) * p)
+            return Semicircle(2 * jnp.sqrt(self.n * p * (1 - p)))
+        # A vertex has n - 1 possible edges.
+        deviation = jnp.sqrt(max(self.n - 1, 1) * p * (1 - p))
+        return FreeSum(Normal(deviation), Semicircle(2 * deviation)).shifted((self.n - 1) * p)
 
 
 # A graph of degree 6 takes about e^{8.75} = 6300 random pairings; one of degree 7 would take 160 000.
@@ -92,15 +92,15 @@ class RandomRegular(AbstractEnsemble):
 
     Convention: entries 0 and 1, an empty diagonal, row sums d, no scaling. One level is d, all lie in [-d, d], and
     $\operatorname{tr} A^2 = nd$. For 2 ≤ d ≤ 6 the law is Kesten and McKay's, the limit n → ∞ at fixed
-    d. A graph whose complement has such a degree has the levels -1 - x for the levels x of the complement, but for one
-    level of each, and the law is mirrored likewise.
+    d. For larger d the complement has such a degree. A level x of the complement is a level -1 - x of the graph, except
+    for the largest of each, so the law is mirrored.
 
     Args:
         n: number of vertices, n ≥ 2; static.
         degree: d, with nd even, 1 ≤ d ≤ min(6, n - 1) or n - 7 ≤ d ≤ n - 1; static.
 
     Raises:
-        ValueError: an argument is outside its range; from `law()`, if the smaller degree is below 2.
+        ValueError: an argument is outside its range; from `law()`, if that degree is below 2.
 
     Example:
         >>> import jax
@@ -141,8 +141,9 @@ class RandomRegular(AbstractEnsemble):
         return hermitian_eigenvalues(self._sample(key))
 
     def _law(self) -> AbstractSpectralLaw:
-        law = KestenMcKay(self._smaller_degree())
-        return law if self.degree == self._smaller_degree() else law.scaled(-1.0).shifted(-1.0)
+        if self.degree <= _LARGEST_DEGREE:
+            return KestenMcKay(self.degree)
+        return KestenMcKay(self._smaller_degree()).scaled(-1.0).shifted(-1.0)
 
 
 def _simple_pairing(key: KeyScalar, n: int, degree: int) -> tuple[Int[Array, " edges"], Int[Array, " edges"]]:

@@ -65,4 +65,7 @@ class RosenzweigPorter(AbstractVarianceProfile):
         diagonal = Normal(self.scale)
         if self.n == 1:
             return diagonal
-        return FreeSum(diagonal, Semicircle(2 * self.scale * math.sqrt(self.n - 1) * self.n ** (-self.gamma / 2)))
+        # For large γ the semicircle is below rounding, but its radius stays positive.
+        least = float(jnp.finfo(self.gamma.dtype).eps) ** 2
+        radius = 2 * jnp.maximum(math.sqrt(self.n - 1) * self.n ** (-self.gamma / 2), least)
+        return FreeSum(diagonal, Semicircle(self.scale * radius))

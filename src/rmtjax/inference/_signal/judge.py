@@ -105,8 +105,8 @@ class SignalRank(AbstractModule):
 
         Normal noise of equal columns is warned of by chance in 1 % of the matrices for heavy or light tails and in 1 %
         for unequal columns. Departures that hardly change the rate of false alarms are left unsaid. A method for equal
-        columns also warns where it left too little noise to look at, because unequal columns make nearly all levels
-        pass. It needs known numbers.
+        columns also warns where nearly all of more than 3 levels passed, which unequal columns can cause, and too
+        little noise is left to look at. It needs known numbers.
         """
         rank = np.asarray(self.rank)  # refused under a transformation, before anything is computed
         check = self._check()
@@ -114,7 +114,7 @@ class SignalRank(AbstractModule):
             return None
         needs = METHODS[self.method]
         known = {"assumes_normal": needs.assumes_normal, "assumes_equal_columns": needs.assumes_equal_columns}
-        return warnings(check, rank, **known)
+        return warnings(check, rank if self.levels.shape[-1] > 3 else 0 * rank, **known)
 
     def _check(self) -> NoiseCheck | None:
         if self._seen is None:

@@ -175,8 +175,8 @@ _STANDARDISED = (
     'unequal where there is signal; method="deflated-parallel-analysis" is valid for such noise'
 )
 _UNSEEN = (
-    "after {:.0f} components too little noise is left to look at; where the columns have unequal noise, nearly all "
-    'levels pass for components, and method="deflated-parallel-analysis" is valid for such noise'
+    "nearly all levels passed, so that too little noise is left to look at; this happens where the columns have "
+    'unequal noise, and method="deflated-parallel-analysis" is valid for such noise'
 )
 
 

@@ -126,8 +126,8 @@ class AbstractSpectralLaw(AbstractLaw):
     def log_potential(self, z: ArrayLike) -> Complex[Array, "..."]:
         r"""Logarithmic potential $U(z) = E \log(z - X)$, whose derivative is G, with $U(\bar z) = \overline{U(z)}$.
 
-        On the real axis it is the limit from above, $E \log|x - X| + i \pi P(X > x)$. For a matrix M of order n whose
-        levels have this law, $\log|\det(z - M)|$ is near $n \operatorname{Re} U(z)$.
+        On the real axis it is the limit from above, $E \log|x - X| + i \pi P(X > x)$, with the real part -inf at atoms.
+        For a matrix M of order n whose levels have this law, $\log|\det(z - M)|$ is near $n \operatorname{Re} U(z)$.
 
         Args:
             z: complex or real points of any shape.
@@ -208,11 +208,18 @@ class AbstractSpectralLaw(AbstractLaw):
 
     def _promised_log_potential(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         law, unit = self._in_unit()
-        values = law._everywhere(times(z, 1 / unit), lambda z: law._log_potential(z)[0], math.inf)
+        values = law._everywhere(times(z, 1 / unit), law._potential_and_atoms, math.inf)
         return values + like(values, jnp.log(unit))
 
     def _promised_hilbert(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.real(self._promised_stieltjes(in_plane(x))) / jnp.pi
+
+    def _potential_and_atoms(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        """The potential E log(z - X), infinite at atoms."""
+        places, masses = self._atoms()
+        at_atom = like(z, jnp.subtract.outer(z, like(z, places)) == 0) @ like(z, masses > 0) != 0
+        value = self._log_potential(z)[0]
+        return jnp.where(at_atom, jax.lax.complex(jnp.full_like(value.real, -jnp.inf), value.imag), value)
 
     def _promised_bands(self) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
         law, unit = self._in_unit()

@@ -69,9 +69,9 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
     def subordinate(self, z: ArrayLike) -> Complex[Array, "..."]:
         r"""The subordinate point ω(z) of the first part, with $\omega(\bar z) = \overline{\omega(z)}$.
 
-        $G(z) = G_a(\omega)$ for sums and powers and $z\,G(z) = \omega\,G_a(\omega)$ for products. On the real axis it
-        is the limit from above, real in gaps. `resolvent_equivalent` is made of it, as are overlaps of the
-        eigenvectors of M and A.
+        $G(z) = G_a(\omega)$ for sums and powers, $p\,G(z) = G_a(\omega)$ for corners, and
+        $z\,G(z) = \omega\,G_a(\omega)$ for products. On the real axis it is the limit from above, real in gaps.
+        `resolvent_equivalent` is made of it, as are overlaps of the eigenvectors of M and A.
 
         Args:
             z: complex or real points of any shape.

@@ -22,6 +22,7 @@ from rmtjax.laws._free.free_sum import FreeSum
 from rmtjax.linalg import eigh
 
 Operation = Literal["sum", "product"]
+_NOT_ZERO = _checks.Rule(lambda levels: (levels != 0).any(), "not be 0 for a product")
 
 
 def resolvent_equivalent(
@@ -40,9 +41,9 @@ def resolvent_equivalent(
     n observations is the product of the population covariance matrix A and `MarchenkoPastur(p/n)`.
 
     Args:
-        matrix: A, symmetric or Hermitian, positive semidefinite for a product.
+        matrix: A, symmetric or Hermitian; for a product positive semidefinite and not 0.
         law: the limiting law of the levels of B; of numbers that are not negative for a product.
-        z: complex or real points of any shape, away from 0 for a product; on the real axis the limit from above.
+        z: complex or real points of any shape; on the real axis the limit from above, and NaN at 0 for a product.
         operation: `"sum"` or `"product"`; static.
 
     Returns:
@@ -84,7 +85,7 @@ def log_det_equivalent(
     of a channel, $\log \det(1 + \rho M)$, is $n \log \rho$ plus this at $z = -1/\rho$.
 
     Args:
-        matrix: A, symmetric or Hermitian, positive semidefinite for a product.
+        matrix: A, symmetric or Hermitian; for a product positive semidefinite and not 0.
         law: the limiting law of the levels of B; of numbers that are not negative for a product.
         z: complex or real points of any shape.
         operation: `"sum"` or `"product"`, as for `resolvent_equivalent`; static.
@@ -122,6 +123,7 @@ def _with_noise(
     levels, vectors = eigh(array)
     if operation == "sum":
         return levels, vectors, FreeSum(Empirical(levels), law)
+    levels = _NOT_ZERO("matrix", levels)
     rounding = levels.size * float(jnp.finfo(levels.dtype).eps) * jnp.abs(levels).max()
     levels = jnp.where(levels > -rounding, jnp.maximum(levels, 0), levels)
     return levels, vectors, FreeProduct(Empirical(levels), law)

@@ -10,7 +10,6 @@ $h_b(\bar v) = \overline{h_b(v)}$: $-h_a(w)$ has an argument between $\arg w - \
 positive axis.
 """
 
-import math
 from typing import Annotated, Self
 
 import jax.numpy as jnp
@@ -43,7 +42,8 @@ class FreeProduct(AbstractFreeConvolution):
         b: another one.
 
     Raises:
-        ValueError: a part is not a spectral law, or has negative levels.
+        ValueError: a part is not a spectral law, or has negative levels; from `moment`, if a part has an infinite end
+            and the order is above 20.
 
     Example:
         >>> import rmtjax as rmt
@@ -74,7 +74,7 @@ class FreeProduct(AbstractFreeConvolution):
 
     def _unit_of_first(self) -> Float[Array, ""]:
         size = self.a._size()
-        return jnp.ones(()) if size is None else unit_near(size)
+        return jnp.ones(()) if size is None or self._size() is None else unit_near(size)
 
     def _carrier(self) -> tuple[Array, Array]:
         (low, high), (lower, upper) = self.a._carrier(), self.b._carrier()
@@ -134,12 +134,22 @@ class FreeProduct(AbstractFreeConvolution):
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         if self._is_bounded():
             return super()._central_moments(*orders)
-        about_zero = [self._moment(j) for j in range(max(orders) + 1)]
-        terms = lambda k: (math.comb(k, j) * about_zero[j] * (-about_zero[1]) ** (k - j) for j in range(k + 1))
-        return tuple(sum(terms(k), start=0 * about_zero[1]) for k in orders)
+        # Free cumulants of the parts over their means: a sum over the non-crossing partitions and their complements.
+        (a, mean), (b, other) = map(_relative_cumulants, (self.a, self.b))
+        second = a[2] + b[2]
+        third = a[3] + 3 * a[2] * b[2] + b[3]
+        fourth = a[4] + 4 * (a[3] * b[2] + a[2] * b[3]) + 2 * a[2] * b[2] * (a[2] + b[2]) + b[4]
+        central = {2: second, 3: third, 4: fourth + 2 * second**2}
+        return tuple((mean * other) ** k * central[k] for k in orders)
 
     def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         return self.a._s_transform(z) * self.b._s_transform(z)
+
+
+def _relative_cumulants(law: AbstractSpectralLaw) -> tuple[dict[int, Float[Array, ""]], Float[Array, ""]]:
+    """The free cumulants of X/E X of the orders 2 to 4, and the mean."""
+    mean = law._moment(1)
+    return {k: law._free_cumulant(k) / mean**k for k in (2, 3, 4)}, mean
 
 
 def _inverse_series(series: Float[Array, " k"]) -> Float[Array, " k"]:

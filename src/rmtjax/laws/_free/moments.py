@@ -61,7 +61,7 @@ def moments_of_free_cumulants(cumulants: Any) -> Any:
     References:
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lectures 11 and 16.
     """
-    exact = _exact(cumulants)
+    exact = _exact("cumulants", cumulants)
     if exact is not None:
         return tuple(moment_of_free_cumulants(exact[:k]) for k in range(1, len(exact) + 1))
     return _moments(_orders("cumulants", cumulants))
@@ -105,7 +105,7 @@ def free_cumulants_of_moments(moments: Any) -> Any:
     References:
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lecture 16.
     """
-    exact = _exact(moments)
+    exact = _exact("moments", moments)
     if exact is not None:
         with_one = (Fraction(1), *exact)
         found = tuple(free_cumulant_of_moments(with_one[: k + 1]) for k in range(1, len(with_one)))
@@ -113,15 +113,19 @@ def free_cumulants_of_moments(moments: Any) -> Any:
     return _cumulants(_orders("moments", moments))
 
 
-def _exact(values: Any) -> tuple[Fraction, ...] | None:
+def _exact(name: str, values: Any) -> tuple[Fraction, ...] | None:
     """The numbers as fractions, if they are a sequence of rational numbers of Python."""
     rational = lambda value: isinstance(value, numbers.Rational) and not isinstance(value, bool | np.generic)
     if not isinstance(values, list | tuple) or not values or not all(map(rational, values)):
         return None
+    if len(values) > _MOST:
+        raise _checks.refusal(name, f"have an axis of 1 to {_MOST} numbers", (len(values),))
     return tuple(map(Fraction, values))
 
 
 def _orders(name: str, values: Any) -> Float[Array, "*batch k"]:
+    if isinstance(values, list | tuple):
+        values = [float(value) if isinstance(value, Fraction) else value for value in values]
     array = _checks.real(name, values)
     if array.ndim == 0 or not 1 <= array.shape[-1] <= _MOST:
         raise _checks.refusal(name, f"have an axis of 1 to {_MOST} numbers", array.shape)

@@ -88,17 +88,21 @@ class Normal(AbstractSpectralLaw):
         return self.scale * jax.random.normal(key, shape, jnp.result_type(self.scale))
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        # In units of √k σ no factor leaves the range.
-        share = float(Fraction(math.prod(range(1, k, 2)), max(k, 1) ** (k // 2))) if k % 2 == 0 else 0.0
-        return times_power(share, self.scale * math.sqrt(max(k, 1)), k)
+        return self._in_units(math.prod(range(1, k, 2)), k) if k % 2 == 0 else 0 * self.scale
+
+    def _in_units(self, number: int, k: int) -> Float[Array, ""]:
+        """A number of the order of (k - 1)!!, times σ^k, in a unit in which no factor leaves the range."""
+        # The number is about (k/e)^(k/2), and 77/127 is the root of 1/e to three digits.
+        tilt = Fraction(77, 127) if k > 100 else Fraction(1)
+        share = Fraction(number) / (tilt**k * max(k, 1) ** (k // 2))
+        return times_power(float(share), self.scale * (math.sqrt(max(k, 1)) * float(tilt)), k)
 
     def _var(self) -> Float[Array, ""]:
         return self.scale**2
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         no_more_than(1000, k)
-        share, unit = _chord_diagrams(k // 2) / Fraction(max(k, 1)) ** (k // 2), self.scale * math.sqrt(k)
-        return times_power(float(share) if k % 2 == 0 else 0.0, unit, k)
+        return self._in_units(_chord_diagrams(k // 2), k) if k % 2 == 0 else 0 * self.scale
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         factor = like(z, -1j * math.sqrt(math.pi / 2)) / like(z, self.scale)
@@ -130,9 +134,9 @@ def _log_potential(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
 
     Its derivative is G. Near 0 it is the integral of G from 0 along the axis to Re z, and from there up to z. The
     imaginary part on the axis is π times the mass above, so small ones have all digits. Far away it is the asymptotic
-    series, and π times the mass above z where Re z is larger than Im z.
+    series, and near the axis π times the mass above z besides. (Where that begins it is below rounding.)
     """
-    far = jnp.abs(jnp.real(z)) + jnp.imag(z) > _FAR
+    far = jnp.abs(z) >= _FAR
     near = jnp.where(far, 0, z)
     x, y = jnp.real(near), jnp.imag(near)
     transform = lambda z: like(z, -1j * math.sqrt(math.pi / 2)) * faddeeva(z / like(z, math.sqrt(2)))
@@ -148,13 +152,15 @@ def _log_potential(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     on_axis = jax.lax.complex(jnp.full_like(x, -(np.euler_gamma + math.log(2)) / 2), jnp.pi * ndtr(-x))
 
     distant = jnp.where(far, z, _FAR)
-    inverse = 1 / distant**2
+    inverse = (1 / distant) ** 2
     series = jnp.zeros_like(z)
     for k in range(16, 0, -1):
         series = inverse * (like(z, math.prod(range(1, 2 * k, 2)) / (2 * k)) + series)
-    beside = jnp.where(jnp.real(distant) > jnp.imag(distant), distant, _FAR)
+    # From 60 on the mass is 0, and the square of z may leave the range.
+    near_axis = (jnp.real(distant) > 4 * jnp.imag(distant)) & (jnp.real(distant) < 60)
+    beside = jnp.where(near_axis, distant, _FAR)
     mass = jnp.exp(-(beside**2) / 2) * faddeeva(like(z, 1j / math.sqrt(2)) * beside) / 2
-    tail = jnp.where(jnp.real(distant) > jnp.imag(distant), like(z, 1j * math.pi) * mass, 0)
+    tail = jnp.where(near_axis, like(z, 1j * math.pi) * mass, 0)
     return jnp.where(far, jnp.log(distant) - series + tail, on_axis + integral)
 
 
