@@ -34,7 +34,7 @@ def test_the_density_is_that_of_another_solver():
     np.testing.assert_allclose(other.pdf(jnp.asarray(x)), right, rtol=3e-5 if SINGLE else 1e-13)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 def test_both_tails_have_their_digits():
     x = jnp.array([5.0, 9.0, 14.0])
     expected = [rmt.special.integrate(NOISY.pdf, jnp.linspace(a, a + 12, 13)) for a in x]
@@ -45,7 +45,7 @@ def test_both_tails_have_their_digits():
     )
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 def test_moments_are_those_of_the_free_cumulants():
     """The normal law has the free cumulants 1, 1, 4; a semicircle adds its variance to the first."""
     second, fourth, sixth = 4 + 9 / 4, 16.0, 4 * 64.0
@@ -59,6 +59,7 @@ def test_moments_are_those_of_the_free_cumulants():
     np.testing.assert_allclose(corner.cdf(0.7) + corner.cdf(-0.7), 1, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.float32
 def test_parts_of_parts():
     """Mirrored, shifted and nested parts; two normal laws are no normal law."""
@@ -87,6 +88,7 @@ def test_the_normal_law_is_freely_divisible():
     np.testing.assert_allclose(FreeSum(FreePower(Normal(1.0), 1.5), Normal(1.0)).pdf(x), whole.pdf(x), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.float32
 def test_one_infinite_end():
     base = LevelDensity(rmt.Wishart(2, 4, 2))
@@ -120,7 +122,7 @@ def test_the_ends_of_laws_with_one_infinite_end():
     assert abs(float(upper) - 1) < 1e-3
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 def test_a_single_point_or_a_power_of_one_changes_nothing():
     """The subordinate point is then real in bands too."""
     base = rmt.laws.MarchenkoPastur(0.5)
@@ -157,7 +159,7 @@ def test_gaps_that_no_digit_fills():
     assert law.cdf(0.0) == pytest.approx(0.5, abs=1e-12)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 def test_the_distribution_function_has_the_density_as_its_slope():
     """Where the semicircle is wide, subordinate points lie far above the axis."""
     law = FreeSum(Normal(1.0), Semicircle(24.0))
