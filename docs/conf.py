@@ -77,7 +77,7 @@ nitpick_ignore_regex = [
     ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(\w+Like|Annotated|RankMethod|SparseMatrix|T)"),
     ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(Calibration|Entries|FittedLaw|HasCdf|Kernel|Law|SpikedBase|WithEntries)"),
     ("py:class", r"rmtjax\.laws\._finite_n\.level_density\._Ensemble"),  # whatever has a law of its levels here
-    ("py:class", r"(collections|datetime|hypothesis|jax|numpy|numpyro|os|pandas|pathlib)\..*"),
+    ("py:class", r"(collections|datetime|fractions|hypothesis|jax|numpy|numpyro|os|pandas|pathlib)\..*"),
     ("py:class", r"rmtjax\.inference\._fits\.profile\.Profile"),  # what an interval needs
     ("py:class", r"rmtjax\.simulation\._reducers\.\w+\._State"),  # what a reducer keeps is its own affair
 ]

@@ -99,8 +99,8 @@ def free_cumulants_of_moments(moments: Any) -> Any:
         >>> print(*cumulants)
         0 1 0 0 0 0
         >>> cumulants, bounds = free_cumulants_of_moments(np.array([0.0, 1.0, 0.0, 2.0]))
-        >>> print(f"{cumulants[3]:.3f} {bounds[3] < 1e-4}")
-        0.000 True
+        >>> print(f"{abs(cumulants[3]):.3f} {bounds[3]:.3f}")
+        0.000 0.000
 
     References:
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lecture 16.
