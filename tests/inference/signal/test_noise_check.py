@@ -102,7 +102,7 @@ def test_warnings_name_what_is_wrong_and_what_holds():
         assert not METHODS[method].assumes_equal_columns
         assert METHODS[method].assumes_normal == (method == "deflated-parallel-analysis")
     check = checked_noise(jnp.asarray(unequal), jnp.int32(0), True)
-    assert warnings(check, np.int32(0), assumes_normal=True, assumes_equal_columns=False) == ()
+    assert warnings(check, assumes_normal=True, assumes_equal_columns=False) == ()
     found = signal_rank(white)
     assert str(found) == f"1 of 40 levels are signal (tracy-widom); n = 99, p = 40, noise {found.noise:.4g}"
     batch = signal_rank(np.stack([white, unequal, white]))

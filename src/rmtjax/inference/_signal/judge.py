@@ -108,13 +108,13 @@ class SignalRank(AbstractModule):
         columns also warns where nearly all of more than 3 levels passed, which unequal columns can cause, and too
         little noise is left to look at. It needs known numbers.
         """
-        rank = np.asarray(self.rank)  # refused under a transformation, before anything is computed
+        np.asarray(self.rank)  # refused under a transformation, before anything is computed
         check = self._check()
         if check is None:
             return None
         needs = METHODS[self.method]
         known = {"assumes_normal": needs.assumes_normal, "assumes_equal_columns": needs.assumes_equal_columns}
-        return warnings(check, rank if self.levels.shape[-1] > 3 else 0 * rank, **known)
+        return warnings(check, **known)
 
     def _check(self) -> NoiseCheck | None:
         if self._seen is None:

@@ -60,6 +60,7 @@ class NoiseCheck(NamedTuple):
     spread_score: Float[Array, "*batch"]
     shift: Float[Array, "*batch"]  # of the edge by the spread, in units of the scale of the largest level
     standardised: Bool[Array, "*batch"]  # whether all columns have one mean square, signals included
+    unseen: Bool[Array, "*batch"]  # whether of more than 3 levels so many are signal that the noise was not looked at
 
 
 @partial(compiled, static_argnums=(2,), nan_is_an_answer=True)
@@ -98,7 +99,8 @@ def checked_noise(data: Inexact[Array, "*batch n p"], rank: Int[Array, "*batch"]
     kurtosis, kurtosis_score, spread, spread_score, shift = map(
         known, (kurtosis, kurtosis_score, spread, spread_score, shift)
     )
-    return NoiseCheck(kurtosis, kurtosis_score, spread, spread_score, shift, equal & enough & (p > 2))
+    standardised, unseen = equal & enough & (p > 2), (k > 0) & jnp.isnan(spread) & (vectors.shape[-1] > 3)
+    return NoiseCheck(kurtosis, kurtosis_score, spread, spread_score, shift, standardised, unseen)
 
 
 def _square(x: Inexact[Array, "..."]) -> Float[Array, "..."]:
@@ -180,11 +182,9 @@ _UNSEEN = (
 )
 
 
-def warnings(
-    check: NoiseCheck, rank: np.ndarray, *, assumes_normal: bool, assumes_equal_columns: bool
-) -> tuple[str, ...]:
+def warnings(check: NoiseCheck, *, assumes_normal: bool, assumes_equal_columns: bool) -> tuple[str, ...]:
     """What is wrong with the noise for a method of these assumptions, in sentences that name a valid method."""
-    kurtosis, kurtosis_score, spread, spread_score, shift, standardised = map(np.asarray, check)
+    kurtosis, kurtosis_score, spread, spread_score, shift, standardised, unseen = map(np.asarray, check)
     clear = (np.abs(kurtosis_score) > _KURTOSIS_SCORE) & (np.abs(kurtosis) > _LEAST_KURTOSIS)
     unequal = (spread_score > _SPREAD_SCORE) & (shift > _LEAST_SHIFT)
     said = []
@@ -194,7 +194,7 @@ def warnings(
     if assumes_equal_columns:
         said += _said(unequal, spread, _UNEQUAL)
         said += _said(standardised, spread, _STANDARDISED)
-        said += _said((rank > 0) & np.isnan(spread), rank, _UNSEEN)
+        said += _said(unseen, unseen, _UNSEEN)
     return tuple(said)
 
 

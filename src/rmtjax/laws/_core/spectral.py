@@ -85,13 +85,9 @@ class AbstractSpectralLaw(AbstractLaw):
         cumulant = moments[1] if k == 1 else -power(moments, 1 - k)[k] / (k - 1)
         return times_power(jnp.where(jnp.abs(moments).max() < jnp.inf, cumulant, jnp.inf), unit, k)
 
-    def _has_no_cumulants(self) -> bool:
-        """Whether free cumulants have no formula."""
-        return type(self)._free_cumulant is AbstractSpectralLaw._free_cumulant
-
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         """The central moments as sums over the non-crossing partitions without singletons."""
-        if self._has_no_cumulants():
+        if type(self)._free_cumulant is AbstractSpectralLaw._free_cumulant:
             return super()._central_moments(*orders)  # the other fall-back uses moments about 0, which cancel
         pairs = lambda k: 2 * self._free_cumulant(2) ** 2 if k == 4 else 0
         return tuple(self._free_cumulant(k) + pairs(k) for k in orders)

@@ -21,7 +21,7 @@ from rmtjax._units import times
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
-from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded
 from rmtjax.laws._free.fixed_point import fixed_point
 from rmtjax.laws._free.gaps import ends_of
 
@@ -50,13 +50,21 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
         """The potentials at z, from its subordinate point w."""
 
     @abstractmethod
-    def _carrier(self) -> tuple[Array, Array]: ...
+    def _parts(self) -> tuple[AbstractSpectralLaw, ...]:
+        """The laws that it is made of, the first of which has the subordinate point."""
 
     @abstractmethod
-    def _is_bounded(self) -> bool: ...
+    def _around(self, *intervals: tuple[Array, Array]) -> tuple[Array, Array]:
+        """An interval around the law, from one around each part."""
 
-    @abstractmethod
-    def _extent(self) -> tuple[Array, Array]: ...
+    def _carrier(self) -> tuple[Array, Array]:
+        return self._around(*(part._carrier() for part in self._parts()))
+
+    def _is_bounded(self) -> bool:
+        return are_bounded(*self._parts())
+
+    def _extent(self) -> tuple[Array, Array]:
+        return self._around(*(part._extent() for part in self._parts()))
 
     def _spread(self) -> Float[Array, ""]:
         """The size of the support, or of the bulk if the support is infinite, roughly, and never 0."""
@@ -131,7 +139,7 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
 
     def _moment(self, k: int) -> Float[Array, ""]:
         if not self._is_bounded():
-            return super()._moment(k) if self._has_no_cumulants() else self._moment_of_cumulants(k)
+            return self._moment_of_parts(k)
         no_more_than(100, k)
         return self._mean_of_powers(0.0, k)[0]
 
@@ -140,8 +148,8 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
             return super()._central_moments(*orders)
         return self._mean_of_powers(self._moment(1), *orders)
 
-    def _moment_of_cumulants(self, k: int) -> Float[Array, ""]:
-        """The moment of a law whose free cumulants have a formula."""
+    def _moment_of_parts(self, k: int) -> Float[Array, ""]:
+        """The moment without an integral around the support, from the free cumulants, which have a formula."""
         one = jnp.ones_like(self._spread())
         series = jnp.stack([one, *(like(one, self._free_cumulant(j)) for j in range(1, k + 1))])
         return power(series, k + 1)[k] / (k + 1)

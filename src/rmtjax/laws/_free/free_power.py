@@ -15,7 +15,7 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.half_plane import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, spectral_law
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.gaps import are_few
 
@@ -27,17 +27,12 @@ class AbstractFreePower(AbstractFreeConvolution):
     def _part(self) -> tuple[AbstractSpectralLaw, Array, Array]:
         """The law, t and s."""
 
-    def _carrier(self) -> tuple[Array, Array]:
-        part, copies, scale = self._part()
-        lower, upper = part._carrier()
-        return copies * scale * lower, copies * scale * upper
+    def _parts(self) -> tuple[AbstractSpectralLaw, ...]:
+        return (self._part()[0],)
 
-    def _is_bounded(self) -> bool:
-        return are_bounded(self._part()[0])
-
-    def _extent(self) -> tuple[Array, Array]:
-        part, copies, scale = self._part()
-        lower, upper = part._extent()
+    def _around(self, *intervals: tuple[Array, Array]) -> tuple[Array, Array]:
+        _, copies, scale = self._part()
+        ((lower, upper),) = intervals
         return copies * scale * lower, copies * scale * upper
 
     def _gap_levels(self) -> Float[Array, " k"]:
@@ -158,8 +153,8 @@ class FreeCompression(AbstractFreePower):
     def _degrees(self) -> dict[str, int]:
         return {"law": 1}
 
-    def _carrier(self) -> tuple[Array, Array]:
-        return self.law._carrier()
+    def _around(self, *intervals: tuple[Array, Array]) -> tuple[Array, Array]:
+        return intervals[0]
 
     def _part(self) -> tuple[AbstractSpectralLaw, Array, Array]:
         return self.law, 1 / self.share, self.share

@@ -13,15 +13,16 @@ positive axis.
 from typing import Annotated, Self
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._promotion import in_one_precision
+from rmtjax._promotion import in_one_precision, like
 from rmtjax._units import unit_near
 from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.laws._core.power_series import power
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, spectral_law
+from rmtjax.laws._core.power_series import diagonal_of_powers
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
@@ -76,15 +77,11 @@ class FreeProduct(AbstractFreeConvolution):
         size = self.a._size()
         return jnp.ones(()) if size is None or self._size() is None else unit_near(size)
 
-    def _carrier(self) -> tuple[Array, Array]:
-        (low, high), (lower, upper) = self.a._carrier(), self.b._carrier()
-        return low * lower, high * upper
+    def _parts(self) -> tuple[AbstractSpectralLaw, ...]:
+        return self.a, self.b
 
-    def _is_bounded(self) -> bool:
-        return are_bounded(self.a, self.b)
-
-    def _extent(self) -> tuple[Array, Array]:
-        (low, high), (lower, upper) = self.a._extent(), self.b._extent()
+    def _around(self, *intervals: tuple[Array, Array]) -> tuple[Array, Array]:
+        (low, high), (lower, upper) = intervals
         return low * lower, high * upper
 
     def _gap_levels(self) -> Float[Array, " k"]:
@@ -119,9 +116,6 @@ class FreeProduct(AbstractFreeConvolution):
         # The moment transform zG - 1 = -h/(w + h) is in the lower half plane.
         return self.a._log_potential(w) + self.b._log_potential(-z / h) - upper_logs(-(w + h) / h)
 
-    def _moment(self, k: int) -> Float[Array, ""]:
-        return super()._moment(k) if self._is_bounded() else self._moment_of_parts(k)
-
     def _moment_of_parts(self, k: int) -> Float[Array, ""]:
         r"""The moment from those of the parts: $\psi(z) = \sum_k m_k z^k$ has the inverse $w\,S(w)/(1 + w)$."""
         no_more_than(20, k)
@@ -154,8 +148,12 @@ def _relative_cumulants(law: AbstractSpectralLaw) -> tuple[dict[int, Float[Array
 
 def _inverse_series(series: Float[Array, " k"]) -> Float[Array, " k"]:
     """The inverse function of x times a series is y times this series, by Lagrange's formula."""
-    orders = range(1, series.size + 1)
-    return jnp.stack([power(series, -n)[n - 1] / n for n in orders])
+    orders = np.arange(1, series.size + 1)
+    return (
+        diagonal_of_powers(series / series[0], jnp.asarray(-orders))
+        / like(series, orders)
+        / series[0] ** like(series, orders)
+    )
 
 
 def _reflected(

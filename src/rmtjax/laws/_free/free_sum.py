@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax.laws._core.half_plane import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, spectral_law
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
@@ -52,15 +52,11 @@ class FreeSum(AbstractFreeConvolution):
     def _degrees(self) -> dict[str, int]:
         return {"a": 1, "b": 1}
 
-    def _carrier(self) -> tuple[Array, Array]:
-        (low, high), (lower, upper) = self.a._carrier(), self.b._carrier()
-        return low + lower, high + upper
+    def _parts(self) -> tuple[AbstractSpectralLaw, ...]:
+        return self.a, self.b
 
-    def _is_bounded(self) -> bool:
-        return are_bounded(self.a, self.b)
-
-    def _extent(self) -> tuple[Array, Array]:
-        (low, high), (lower, upper) = self.a._extent(), self.b._extent()
+    def _around(self, *intervals: tuple[Array, Array]) -> tuple[Array, Array]:
+        (low, high), (lower, upper) = intervals
         return low + lower, high + upper
 
     def _gap_levels(self) -> Float[Array, " k"]:

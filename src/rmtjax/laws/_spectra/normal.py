@@ -105,8 +105,7 @@ class Normal(AbstractSpectralLaw):
         return self._in_units(_chord_diagrams(k // 2), k) if k % 2 == 0 else 0 * self.scale
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        factor = like(z, -1j * math.sqrt(math.pi / 2)) / like(z, self.scale)
-        return factor * faddeeva(z / like(z, math.sqrt(2) * self.scale))
+        return _stieltjes(z / like(z, self.scale)) / like(z, self.scale)
 
     def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
         # As x f = -σ² f', the transform has the derivative (1 - w G)/σ², and h the derivative -1 - h (w + h)/σ².
@@ -129,6 +128,11 @@ _FAR = 10.0
 _NODES, _WEIGHTS = gauss_legendre(48)
 
 
+def _stieltjes(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+    """The transform of the standard normal law."""
+    return like(z, -1j * math.sqrt(math.pi / 2)) * faddeeva(z / like(z, math.sqrt(2)))
+
+
 def _log_potential(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     r"""The potential $E \log(z - X)$ of the standard normal law in the closed first quadrant.
 
@@ -139,12 +143,11 @@ def _log_potential(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     far = jnp.abs(z) >= _FAR
     near = jnp.where(far, 0, z)
     x, y = jnp.real(near), jnp.imag(near)
-    transform = lambda z: like(z, -1j * math.sqrt(math.pi / 2)) * faddeeva(z / like(z, math.sqrt(2)))
 
     def node(sums: Complex[Array, "..."], given: tuple[Array, Array]) -> tuple[Complex[Array, "..."], None]:
         place, weight = (like(x, each) for each in given)
-        along = x * jnp.real(transform(in_plane(x * place)))
-        up = like(sums, y) * transform(jax.lax.complex(x, y * place))
+        along = x * jnp.real(_stieltjes(in_plane(x * place)))
+        up = like(sums, y) * _stieltjes(jax.lax.complex(x, y * place))
         return sums + like(sums, weight) * (like(sums, along) + 1j * up), None
 
     nodes = like(x, (_NODES + 1) / 2), like(x, _WEIGHTS / 2)
