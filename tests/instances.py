@@ -257,6 +257,16 @@ LAWS: dict[str, Law] = {
         draws="Deformed(GOE(400, 0.5), jnp.repeat(jnp.array([-1.0, 1.0]), 200)).eigenvalues(key)",
         caption="levels of one matrix of order 400",
     ),
+    "VarianceProfileLaw": Law(
+        "Variance profiles",
+        "symmetric matrices with independent entries of several variances",
+        ("VarianceProfileLaw([[1.0, 0.25], [0.25, 4.0]], [0.75, 0.25])",),
+        "VarianceProfileLaw([[0.6, 0.2], [0.2, 0.3]], [0.6, 0.4], [-0.5, 0.4])",
+        (Contract("VarianceProfileLaw([[0.6, 0.2], [0.2, 0.3]], [0.6, 0.4], [-0.9, 0.8])", "never"),),
+        draws="VarianceProfile(jnp.repeat(jnp.repeat(jnp.array([[1.0, 0.25], [0.25, 4.0]]), jnp.array([300, 100]), 0, "
+        "total_repeat_length=400), jnp.array([300, 100]), 1, total_repeat_length=400) / 400).eigenvalues(key)",
+        caption="levels of one matrix of order 400",
+    ),
     "FreePower": Law(
         "Free powers",
         "the sum of several matrices in general position",

@@ -244,6 +244,34 @@ def _discriminant():
     return [mpf(4), c**2 - 27 - 18 * c, -4 * c**3]
 
 
+def variance_profile():
+    """Three quarters of the rows have the variance 1 among themselves, the others 4; ¼ between them: a quartic."""
+    a, s, t, b = mpf(3) / 4, mpf(1) / 16, mpf(3) / 16, mpf(1)
+
+    # 1/g = z - a g - s k is solved for k, and put into 1/k = z - t g - b k, times (s g)².
+    top = lambda z: [-a, z, mpf(-1)]
+
+    def quartic(z):
+        first, second = top(z), [a * b - s * t, s * z - b * z, b]
+        terms = [sum(first[i] * second[k - i] for i in range(3) if 0 <= k - i < 3) for k in range(5)]
+        terms[2] -= s**2
+        return terms
+
+    def density(x):
+        for g in mpmath.polyroots(quartic(x), maxsteps=2000, extraprec=400):
+            k = mpmath.polyval(top(x), g) / (s * g)
+            if max(mpmath.im(g), mpmath.im(k)) < -(mpf(10) ** -WORKING_DIGITS):
+                return -mpmath.im(3 * g + k) / (4 * pi)
+        return mpf(0)
+
+    value = lambda g, x: mpmath.polyval(quartic(x), g)
+    slope = lambda g, x: mpmath.polyval(quartic(x), g, derivative=1)[1]
+    _, edge = mpmath.findroot(lambda g, x: (value(g, x), slope(g, x)), (mpf("0.63203"), mpf("2.1185")))
+    # The density is smooth inside, but singular points are not far from the axis.
+    joints = (-edge, *(mpf(k) / 2 for k in (-3, -2, -1, 0, 1, 2, 3)), edge)
+    return Law("Ajanki, Erdős and Krüger 2017, theorem 2.1: a quartic", density, joints, inside(-edge, edge))
+
+
 # Laws made of others.
 
 
@@ -585,6 +613,7 @@ LAWS = {
     "Symmetrized(MarchenkoPastur(0.25))": symmetrized,
     "Affine(Semicircle(2.0), -0.5, 0.0)": lambda: semicircle(1.0),
     "FreeSum(Empirical([-1.0, 1.0]), Semicircle(1.0))": deformed_semicircle,
+    "VarianceProfileLaw([[1.0, 0.25], [0.25, 4.0]], [0.75, 0.25])": variance_profile,
     "FreePower(Empirical([-1.0, 1.0]), 3.0)": lambda: kesten_mckay(3.0),
     "FreeCompression(Semicircle(2.0), 0.25)": lambda: semicircle(1.0),
     "FreeProduct(MarchenkoPastur(1.0), MarchenkoPastur(1.0))": fuss_catalan_2,

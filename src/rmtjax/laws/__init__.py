@@ -49,6 +49,7 @@ from rmtjax.laws._free.free_sum import FreeSum as FreeSum
 from rmtjax.laws._free.general_marchenko_pastur import GeneralMarchenkoPastur as GeneralMarchenkoPastur
 from rmtjax.laws._free.moments import free_cumulants_of_moments as free_cumulants_of_moments
 from rmtjax.laws._free.moments import moments_of_free_cumulants as moments_of_free_cumulants
+from rmtjax.laws._free.variance_profile import VarianceProfileLaw as VarianceProfileLaw
 from rmtjax.laws._plane.elliptic import EllipticLaw as EllipticLaw
 from rmtjax.laws._plane.radial import CircularLaw as CircularLaw
 from rmtjax.laws._plane.radial import CircularPowerLaw as CircularPowerLaw

@@ -111,11 +111,16 @@ def test_pooled_bands_have_the_semicircle_law(getkey):
 
 
 def test_laws_that_are_not_known():
-    ensemble = rmt.VarianceProfile(PROFILE)
-    with pytest.raises(NotImplementedError, match=r"The limiting law of .* has no"):
-        ensemble.law()
+    hollow = rmt.VarianceProfile([[0.0, 1.0], [1.0, 0.0]])
+    with pytest.raises(ValueError, match="`variances` must be finite, not negative, and positive on the diagonal"):
+        hollow.law()
     with pytest.raises(NotImplementedError, match=r"joint density of the eigenvalues of .* is not known"):
-        ensemble.joint_logpdf(np.zeros(3))
+        rmt.VarianceProfile(PROFILE).joint_logpdf(np.zeros(3))
+
+
+def test_the_law_is_that_of_the_profile():
+    law = rmt.VarianceProfile(np.full((4, 4), 0.25), SCALE).law()
+    np.testing.assert_allclose(law.cdf([-1.0, 0.3]), rmt.laws.Semicircle(2 * SCALE).cdf([-1.0, 0.3]), rtol=1e-12)
 
 
 def test_derivatives(getkey):

@@ -14,7 +14,7 @@ from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import mirrored
-from rmtjax.laws import AbstractLaw, Semicircle
+from rmtjax.laws import Semicircle, VarianceProfileLaw
 from rmtjax.linalg.internal import hermitian_eigenvalues, hermitian_part
 from rmtjax.special.internal import square_root
 
@@ -54,8 +54,9 @@ class VarianceProfile(AbstractVarianceProfile):
 
     Convention: $E H_{ij}^2 = s^2 v_{ij}$, on the diagonal too; nothing is divided by n. The spectrum stays bounded as
     n → ∞ if the row sums $r_i = \sum_j v_{ij}$ do. $E \operatorname{tr} H^2 = s^2 \sum_i r_i$ and
-    $E \operatorname{tr} H^4 = s^4 (2 \sum_i r_i^2 + \sum_{ij} v_{ij}^2)$. There is no `law()`: the equations of the
-    limit, $-1/m_i = z + s^2 \sum_j v_{ij} m_j$, have no solution in closed form in general.
+    $E \operatorname{tr} H^4 = s^4 (2 \sum_i r_i^2 + \sum_{ij} v_{ij}^2)$. `law()` is that of large
+    matrices whose rows are of n types with these variances. It solves $1/g_i = z - s^2 \sum_j v_{ij} g_j$ for n
+    numbers, and needs positive variances on the diagonal.
 
     Args:
         variances: n×n finite variances v ≥ 0, of which the symmetric part $(v + v^T)/2$ is used. Differentiable; at
@@ -90,8 +91,8 @@ class VarianceProfile(AbstractVarianceProfile):
     def _deviations(self) -> Float[Array, "n n"]:
         return square_root(hermitian_part(self.variances))
 
-    def _law(self) -> AbstractLaw:
-        raise NotImplementedError("The limiting law of a variance profile has no closed form in general.")
+    def _law(self) -> VarianceProfileLaw:
+        return VarianceProfileLaw(self.n * self.scale**2 * self.variances)
 
 
 class Banded(AbstractVarianceProfile):

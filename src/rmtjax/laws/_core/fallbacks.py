@@ -80,7 +80,14 @@ def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
 def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     """The inverse of the distribution function at p, or above the median of the survival function at q."""
     points = law._breakpoints()
-    p, q, lower, upper = in_one_precision((p, q, points[0], points[-1]))
+    return ppf_between(law, p, q, points[0], points[-1])
+
+
+def ppf_between(
+    law: Law, p: Float[Array, "..."], q: Float[Array, "..."], lower: Array, upper: Array
+) -> Float[Array, "..."]:
+    """The quantile, by a search between two points."""
+    p, q, lower, upper = in_one_precision((p, q, lower, upper))
 
     def excess(x: Float[Array, "..."]) -> Float[Array, "..."]:
         below, above = law._on_support(x, quantity="tails")

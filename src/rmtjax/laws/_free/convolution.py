@@ -23,6 +23,7 @@ from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded
 from rmtjax.laws._free.fixed_point import fixed_point
+from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
 from rmtjax.laws._free.gaps import ends_of
 
 # Tails are so many times wider than a bulk, up to where they vanish.
@@ -30,7 +31,7 @@ _TAILS = 8
 _PARTS = np.array([1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 7 / 16, 1 / 2])
 
 
-class AbstractFreeConvolution(AbstractSpectralLaw):
+class AbstractFreeConvolution(AbstractLawOfTransforms):
     """A law whose transforms are those of its parts at subordinate points."""
 
     @abstractmethod
@@ -104,38 +105,24 @@ class AbstractFreeConvolution(AbstractSpectralLaw):
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         return quotient_of_one(z + self._h_at(z, fixed_point(self, z))[0])
 
-    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.maximum(-jnp.imag(self._stieltjes(in_plane(x))) / jnp.pi, 0)
-
-    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        above, below = jnp.imag(self._log_potential(in_plane(x))) / jnp.pi
-        places, masses = self._atoms()
-        here = like(x, jnp.subtract.outer(x, like(x, places)) == 0) @ like(x, masses)
-        return jnp.clip(here - below, 0, 1), jnp.clip(above, 0, 1)
+    def _ends(self, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
+        return ends_of(self, levels)
 
     def _support(self) -> tuple[Array, Array]:
-        ends = ends_of(self, jnp.zeros(0, self._spread().dtype))
+        ends = super()._support()
         if self._is_bounded():
-            return ends[0], ends[1]
+            return ends
         carrier = self._carrier()
         lower, upper = (jnp.where(jnp.isinf(far), far, end) for far, end in zip(carrier, ends, strict=True))
         return lower, upper
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        """The ends of all bands; where two bands have merged, twice the quantile of the level between them."""
-        ends = ends_of(self, self._gap_levels())
+        ends = super()._breakpoints()
         if self._is_bounded():
-            return jnp.sort(ends)
+            return ends
         # Beside the bulk the density falls by many orders of magnitude.
         inner = ends[0] + (ends[-1] - ends[0]) * like(ends, np.append(_PARTS, 1 - _PARTS[:-1]))
         return jnp.sort(jnp.concatenate([ends, inner]))
-
-    def _bands(self) -> tuple[Float[Array, " 2k"], Float[Array, " k-1"]]:
-        levels = self._gap_levels()
-        ends = ends_of(self, levels)
-        # Two equal levels are one gap, and the band between them has no width.
-        lower = ends[::2]
-        return jnp.stack([lower, jnp.maximum(ends[1::2], lower)], axis=-1).ravel(), levels
 
     def _moment(self, k: int) -> Float[Array, ""]:
         if not self._is_bounded():

@@ -8,6 +8,8 @@ along the curve of fixed points: an error of w by δ moves x by δ².
 """
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -24,7 +26,7 @@ _MOST_GAPS = 64
 _POLISHING_STEPS = 3
 
 
-class _Lanes(NamedTuple):
+class Lanes(NamedTuple):
     """One bisection for each end."""
 
     lower: Float[Array, " m"]
@@ -44,37 +46,60 @@ def are_few(number: int) -> bool:
     return number <= _MOST_GAPS
 
 
-def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
-    """The lower end of the support of a law with a self-map, both ends of the gap at each level, and the upper end.
+def lie_above(number: int) -> np.ndarray:
+    """Whether each of so many ends lies above its gap. The gaps outside of the support reach to infinity."""
+    return np.array([True, *[False, True] * (number // 2 - 1), False])
+
+
+def bisected(
+    probe: Callable[[Array, Array], tuple[Array, Array, Array]],
+    levels: Float[Array, " k"],
+    lower: Float[Array, ""],
+    upper: Float[Array, ""],
+    is_narrow: Callable[[Lanes], Bool[Array, " m"]],
+) -> Lanes:
+    """A bisection for the lower end of the support, both ends of the gap at each level, and the upper end.
 
     The ends of a gap that does not exist are both the quantile of its level.
+
+    Args:
+        probe: whether a point lies in the gap of a level, the mass below the point, and the fixed point, if it is real.
+        levels: the levels of the gaps.
+        lower: a number below the support.
+        upper: a number above the support.
+        is_narrow: which bisections have ended.
     """
-    constant = jax.tree.map(jax.lax.stop_gradient, law)
-    lower, upper = constant._extent()
     levels = jax.lax.stop_gradient(levels).astype(lower.dtype)
     zero, k = jnp.zeros_like(lower), levels.size
     levels_of_ends = jnp.concatenate([zero[None], jnp.repeat(levels, 2), zero[None] + 1])
-    # Whether the end lies above its gap. The gaps outside of the support reach to infinity.
-    above = np.array([True, *[False, True] * k, False])
-    outer = np.array([True, *[False] * 2 * k, True])
-    around = constant._spread() / 64
+    above, outer = lie_above(2 * k + 2), np.array([True, *[False] * 2 * k, True])
     spread_out = lambda value: value + jnp.zeros_like(levels_of_ends)
-    lanes = _Lanes(spread_out(lower - around), spread_out(upper + around), jnp.asarray(outer), spread_out(zero))
-    size = jnp.maximum(constant._spread(), jnp.maximum(jnp.abs(lower), jnp.abs(upper)))
-    least = float(jnp.finfo(lower.dtype).eps) * size
 
-    def halved(lanes: _Lanes) -> _Lanes:
+    def halved(lanes: Lanes) -> Lanes:
         middle = lanes.middle()
-        inside, mass, fixed = _probe(constant, middle, levels_of_ends)
+        inside, mass, fixed = probe(middle, levels_of_ends)
         right = jnp.where(inside, above, jnp.where(lanes.found, ~above, mass < levels_of_ends))
-        return _Lanes(
-            jnp.where(right, middle, lanes.lower),
-            jnp.where(right, lanes.upper, middle),
+        ended = is_narrow(lanes)
+        return Lanes(
+            jnp.where(right & ~ended, middle, lanes.lower),
+            jnp.where(right | ended, lanes.upper, middle),
             lanes.found | inside,
             jnp.where(inside, fixed, lanes.fixed),
         )
 
-    lanes = jax.lax.while_loop(lambda lanes: jnp.any(lanes.upper - lanes.lower > least), halved, lanes)
+    first = Lanes(spread_out(lower), spread_out(upper), jnp.asarray(outer), spread_out(zero))
+    return jax.lax.while_loop(lambda lanes: ~jnp.all(is_narrow(lanes)), halved, first)
+
+
+def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
+    """The ends of a law with a self-map, at its gaps at some levels."""
+    constant = jax.tree.map(jax.lax.stop_gradient, law)
+    lower, upper = constant._extent()
+    spread = constant._spread()
+    least = float(jnp.finfo(lower.dtype).eps) * jnp.maximum(spread, jnp.maximum(jnp.abs(lower), jnp.abs(upper)))
+    around = spread / 64
+    is_narrow = lambda lanes: lanes.upper - lanes.lower <= least
+    lanes = bisected(partial(_probe, constant), levels, lower - around, upper + around, is_narrow)
     ends = _with_atoms(law, _polished(law, constant, lanes))
     # At a level of 0 or 1 there is no gap, and the bisection ends somewhere outside.
     return jnp.clip(ends, ends[0], ends[-1])
@@ -93,7 +118,7 @@ def _probe(law: Any, x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple
     return is_real & (jnp.abs(mass - levels) < near), mass, jnp.real(w)
 
 
-def _polished(law: Any, constant: Any, lanes: _Lanes) -> Float[Array, " m"]:
+def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
     """The ends by Newton's method for f' = 1 and f = w, with the derivatives of the ends by the parameters."""
     start, spread = lanes.middle(), constant._spread()
     eps = float(jnp.finfo(start.dtype).eps)

@@ -1,0 +1,202 @@
+r"""The solution of Dyson's equation of vectors, $1/g_i = z - a_i - \sigma_i(g)$, in the lower half plane.
+
+For z in the upper half plane the map $g \mapsto 1/(z - a - \sigma(g))$ has one fixed point with negative imaginary
+parts (Ajanki, Erdős and Krüger 2017, theorem 2.1), and the solution on the real axis is its limit. Repeated, the map
+converges slowly near the ends of bands. Here Anderson's method takes its steps: from the last five steps it finds the
+combination that the map moves least, relative to |g|.
+
+In a gap the solution is real, and it is the one that attracts: the derivative $|g|^2 \sigma'(g)$ of the map has a
+spectral radius below 1. The search may end at another real solution, or nowhere. Then it starts again from a point
+beside it, in the direction in which the map leads away.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Complex, Float, Int
+
+from rmtjax._promotion import like
+from rmtjax.laws._core.half_plane import in_plane
+
+_DEPTH = 5
+_MOST_STEPS = 300
+# Without progress for so many steps the method forgets what it has seen.
+_PATIENCE = 12
+_MOST_STARTS = 4
+_POWER_STEPS = 12
+
+
+class _Search(NamedTuple):
+    """Where the search stands at each point. Movements are relative to |g| at their step."""
+
+    at: Complex[Array, "... n"]
+    last: Complex[Array, "... n"]
+    move: Complex[Array, "... n"]  # the movement of the last point by the map
+    steps: Complex[Array, "d ... n"]  # differences of the last points,
+    turns: Complex[Array, "d ... n"]  # and of their movements,
+    products: Complex[Array, "d d ..."]  # and the scalar products of these
+    best: Complex[Array, "... n"]
+    moved: Float[Array, "..."]  # the largest movement of the best point
+    idle: Int[Array, "..."]  # the number of steps without progress
+    done: Bool[Array, "..."]
+    number: Int[Array, ""]
+
+
+class _Starts(NamedTuple):
+    found: Complex[Array, "... n"]
+    start: Complex[Array, "... n"]
+    done: Bool[Array, "..."]
+    number: Int[Array, ""]
+
+
+@jax.custom_jvp
+def dyson_solution(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "... n"]:
+    """The solution g of the equation of a law, for z in the closed upper half plane.
+
+    Derivatives are those of the implicit function theorem.
+
+    Args:
+        law: it has `_dyson_map(z, g)`, which is $1/(z - a - σ(g))$, `_energy_matrix(g)`, the derivative of σ, and
+            `_number()`, the number of components.
+        z: points of any shape.
+    """
+    dtype = jnp.real(z).dtype
+    lower, upper = law._carrier()
+    spread = like(jnp.real(z), upper - lower)
+    start = 1 / jax.lax.complex(jnp.real(z), jnp.imag(z) + spread)
+    start = jnp.broadcast_to(start[..., None], (*z.shape, law._number()))
+    eps = float(jnp.finfo(dtype).eps)
+
+    def again(starts: _Starts) -> _Starts:
+        found = jnp.where(starts.done[..., None], starts.found, _searched(law, z, starts.start, starts.done))
+        on_axis = in_plane(jnp.real(found))
+        is_real = (_movement(law, z, on_axis) <= 64 * eps) & (jnp.imag(z) == 0)
+        found = jnp.where(is_real[..., None], on_axis, found)
+        vector, radius = _perron(law, found)
+        # At the very end of a gap the radius is 1.
+        wrong = (is_real & (radius > 1 + eps**0.4)) | (~is_real & (_movement(law, z, found) > 512 * eps))
+        beside = jax.lax.complex(jnp.real(found), jnp.imag(found) - jnp.abs(found) * vector)
+        return _Starts(found, jnp.where(wrong[..., None], beside, found), ~wrong, starts.number + 1)
+
+    first = _Starts(start, start, jnp.zeros_like(jnp.real(z), bool), jnp.zeros((), jnp.int32))
+    goes_on = lambda starts: ~jnp.all(starts.done) & (starts.number < _MOST_STARTS)
+    return jax.lax.while_loop(goes_on, again, first).found
+
+
+@dyson_solution.defjvp
+def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    law, z = primals
+    g = dyson_solution(law, z)
+    _, change = jax.jvp(lambda law, z: law._dyson_map(z, g), primals, tangents)
+    one = jnp.eye(g.shape[-1], dtype=g.dtype)
+    rest = jnp.broadcast_to(one, (*g.shape, g.shape[-1])) - (g**2)[..., None] * law._energy_matrix(g)
+    # At the very end of a band it is singular.
+    rest = rest + jnp.broadcast_to(one * float(jnp.finfo(g.dtype).eps) ** 2, rest.shape)
+    return g, jnp.linalg.solve(rest, change[..., None])[..., 0]
+
+
+def _movement(law: Any, z: Complex[Array, "..."], g: Complex[Array, "... n"]) -> Float[Array, "..."]:
+    """The largest relative movement of a component by the map."""
+    return jnp.max(jnp.abs(law._dyson_map(z, g) - g) / jnp.abs(g), axis=-1)
+
+
+def _perron(law: Any, g: Complex[Array, "... n"]) -> tuple[Float[Array, "... n"], Float[Array, "..."]]:
+    """The direction that the derivative |g|² σ'(g) of the map at a real g enlarges most, and its factor."""
+
+    def image(vector: Float[Array, "... n"]) -> Float[Array, "... n"]:
+        _, change = jax.jvp(law._self_energy, (g,), (in_plane(vector),))
+        return jnp.abs(g) ** 2 * jnp.real(change)
+
+    def step(_: Array, vector: Float[Array, "... n"]) -> Float[Array, "... n"]:
+        # Without the shift two directions with opposite factors would take turns.
+        vector = image(vector) + vector / 8
+        return vector / jnp.max(vector, axis=-1, keepdims=True)
+
+    vector = jax.lax.fori_loop(0, _POWER_STEPS, step, jnp.ones_like(jnp.real(g)))
+    return vector, jnp.sum(image(vector) * vector, axis=-1) / jnp.sum(vector**2, axis=-1)
+
+
+def _searched(
+    law: Any, z: Complex[Array, "..."], start: Complex[Array, "... n"], done: Bool[Array, "..."]
+) -> Complex[Array, "... n"]:
+    unknown = jnp.full_like(jnp.real(z), jnp.inf)
+    # More differences than there are real unknowns depend on each other.
+    depth = min(_DEPTH, 2 * start.shape[-1])
+    none = jnp.zeros((depth, *start.shape), start.dtype)
+    first = _Search(
+        at=start,
+        last=start,
+        move=0 * start,
+        steps=none,
+        turns=none,
+        products=jnp.zeros((depth, depth, *z.shape), z.dtype),
+        best=start,
+        moved=unknown,
+        idle=jnp.zeros_like(done, jnp.int32),
+        done=done,
+        number=jnp.zeros((), jnp.int32),
+    )
+    goes_on = lambda search: ~jnp.all(search.done) & (search.number < _MOST_STEPS)
+    return jax.lax.while_loop(goes_on, lambda search: _step(law, z, search), first).best
+
+
+def _step(law: Any, z: Complex[Array, "..."], search: _Search) -> _Search:
+    g, eps = search.at, float(jnp.finfo(search.at.dtype).eps)
+    size = jnp.abs(g)
+    move = law._dyson_map(z, g) - g
+    relative = _over(move, size)
+    moved = jnp.max(jnp.abs(relative), axis=-1)
+    better = (moved < search.moved) & ~search.done
+    idle = jnp.where(moved < search.moved / 2, 0, search.idle + 1)
+    lowest = jnp.where(better, moved, search.moved)
+    done = search.done | (lowest <= 2 * eps) | ((idle > 3 * _PATIENCE) & (lowest < 512 * eps))
+    slot = search.number % search.turns.shape[0]
+    step, turn = _over(g - search.last, size), _over(move - search.move, size)
+    steps = jax.lax.dynamic_update_index_in_dim(search.steps, step, slot, 0)
+    turns = jax.lax.dynamic_update_index_in_dim(search.turns, turn, slot, 0)
+    # The first step has no difference to a last point.
+    products = jnp.where(search.number > 0, jnp.sum(jnp.conj(turns) * turn[None], axis=-1), 0)
+    products = jax.lax.dynamic_update_index_in_dim(search.products, products, slot, 1)
+    products = jax.lax.dynamic_update_index_in_dim(products, jnp.conj(products[:, slot]), slot, 0)
+    products = jnp.where((idle % _PATIENCE == 0) & (idle > 0), 0, products)
+    factors = _combination(products, jnp.sum(jnp.conj(turns) * relative[None], axis=-1))
+    plain = g + move / 2
+    change = jnp.sum(factors[..., None] * (steps + turns / 2), axis=0)
+    there = plain - jax.lax.complex(jnp.real(change) * size, jnp.imag(change) * size)
+    # Where it would leave the half plane, the imaginary part is that of the plain step.
+    there = jnp.where(jnp.imag(there) > 0, jax.lax.complex(jnp.real(there), jnp.imag(plain)), there)
+    usable = jnp.all(jnp.isfinite(jnp.real(there)) & jnp.isfinite(jnp.imag(there)) & (there != 0), axis=-1)
+    there = jnp.where(usable[..., None], there, plain)
+    best = jnp.where(better[..., None], g, search.best)
+    at = jnp.where(done[..., None], g, there)
+    return _Search(at, g, move, steps, turns, products, best, lowest, idle, done, search.number + 1)
+
+
+def _over(numbers: Complex[Array, "... n"], size: Float[Array, "... n"]) -> Complex[Array, "... n"]:
+    inverse = 1 / size
+    return jax.lax.complex(jnp.real(numbers) * inverse, jnp.imag(numbers) * inverse)
+
+
+def _combination(products: Complex[Array, "d d ..."], right: Complex[Array, "d ..."]) -> Complex[Array, "d ..."]:
+    """The factors c for which the movement less the sum of c times the turns is least.
+
+    Args:
+        products: the scalar products of the turns with each other; 0 for forgotten ones.
+        right: those of the turns with the movement.
+    """
+    depth = right.shape[0]
+    squares = jnp.real(products[np.arange(depth), np.arange(depth)])
+    known = squares > 0
+    inverse = jnp.where(known, jax.lax.rsqrt(jnp.where(known, squares, 1)), 0)
+    matrix, right = products * like(products, inverse[:, None] * inverse[None]), right * like(right, inverse)
+    identity = jnp.eye(depth, dtype=squares.dtype).reshape(depth, depth, *[1] * (squares.ndim - 1))
+    ridge = like(squares, ~known)[:, None] + float(jnp.finfo(squares.dtype).eps) ** 0.8
+    matrix = matrix + like(products, identity * ridge)
+    for i in range(depth):
+        row, value = matrix[i] / matrix[i, i][None], right[i] / matrix[i, i]
+        others = matrix[:, i] * like(matrix, np.arange(depth) != i).reshape(-1, *[1] * (squares.ndim - 1))
+        matrix = (matrix - others[:, None] * row[None]).at[i].set(row)
+        right = (right - others * value[None]).at[i].set(value)
+    return right * like(right, inverse)

@@ -1,0 +1,138 @@
+r"""Laws of matrices with independent entries of several variances, by Dyson's equation of vectors.
+
+With the frequencies w of the types of rows, $G = \sum_i w_i g_i$ where g solves $1/g_i = z - a_i - \sigma_i(g)$. If
+$w_k \sigma_k = \partial \Psi/\partial g_k$, the potential is
+$U = \sum_i w_i \log(z - a_i - \sigma_i) + \Phi$ with $\Phi = \sum_i w_i g_i \sigma_i - \Psi$, because it is stationary
+in g: the derivative of the logarithms is $-\sum_i w_i g_i\,d\sigma_i$, that of Φ is the same without the sign, and
+$dU/dz = \sum_i w_i g_i$.
+
+The ends of bands. In a band near its end e the imaginary part of g is odd in $\sqrt{|x - e|}$ and the real part is
+even, so both the squared density y and the real part are analytic functions of x. A bisection finds the end to half of
+the digits. Then the values of x and g at y = 0 follow from a few points inside of the band by interpolation in y. The
+direction v of Im g is that in which the equation $F(x, g) = x - a - \sigma(g) - 1/g = 0$ cannot be solved for g, since
+$w v$ is orthogonal to all $\partial F/\partial g$. Therefore $x - \sum w v F/\sum w v$ is right to the square of the
+error of g, and its derivatives by the parameters are those of the end.
+"""
+
+from abc import abstractmethod
+from typing import Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Complex, Float
+
+from rmtjax._promotion import like
+from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
+from rmtjax.laws._free.dyson_equation import dyson_solution
+from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
+from rmtjax.laws._free.gaps import Lanes, bisected, lie_above
+
+# The distances from the end at which the density is interpolated, in units of the width of the bisection.
+_DISTANCES = np.array([0.0, 1.0, 3.0, 6.0, 10.0])
+
+
+class AbstractDysonLaw(AbstractLawOfTransforms):
+    """A law with the transform of an equation of vectors."""
+
+    @abstractmethod
+    def _masses(self) -> Float[Array, " n"]:
+        """The frequencies of the types of rows."""
+
+    @abstractmethod
+    def _centres(self) -> Float[Array, " n"]:
+        """The expectations a on the diagonal."""
+
+    @abstractmethod
+    def _self_energy(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
+        """The function σ(g), which maps the lower half plane into itself."""
+
+    @abstractmethod
+    def _energy_matrix(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n n"]:
+        """The derivative of σ."""
+
+    @abstractmethod
+    def _functional(self, g: Complex[Array, "... n"]) -> Complex[Array, "..."]:
+        """The function Φ(g)."""
+
+    def _number(self) -> int:
+        return self._masses().size
+
+    def _shifts(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
+        """The sum a + σ(g)."""
+        return like(g, self._centres()).reshape([1] * (g.ndim - 1) + [-1]) + self._self_energy(g)
+
+    def _dyson_map(self, z: Complex[Array, "..."], g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
+        return 1 / (z[..., None] - self._shifts(g))
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        return dyson_solution(self, z) @ like(z, self._masses())
+
+    def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        """The function h is the mean of -a - σ with the weights g, and nothing cancels."""
+        g, slopes = jax.jvp(lambda w: dyson_solution(self, w), (w,), (jnp.ones_like(w),))
+        masses = like(w, self._masses())
+        f = quotient_of_one(g @ masses)
+        return -(g * self._shifts(g)) @ masses * f, -(slopes @ masses) * f**2 - 1
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        return self._log_potential_of(w, jax.lax.stop_gradient(dyson_solution(self, w)))
+
+    def _log_potential_of(self, w: Complex[Array, "..."], g: Complex[Array, "... n"]) -> Complex[Array, "2 ..."]:
+        """The potentials at w, from the solution g there."""
+        return upper_logs(w[..., None] - self._shifts(g)) @ like(w, self._masses()) + self._functional(g)[None]
+
+    def _ends(self, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
+        constant = jax.tree.map(jax.lax.stop_gradient, self)
+        lower, upper = constant._carrier()
+        size = upper - lower
+        eps = float(jnp.finfo(size.dtype).eps)
+
+        def probe(x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple[Array, Array, Array]:
+            g = dyson_solution(constant, in_plane(x))
+            mass = -jnp.imag(constant._log_potential_of(in_plane(x), g)[1]) / jnp.pi
+            is_real = jnp.all(jnp.imag(g) == 0, axis=-1)
+            density = -jnp.imag(g) @ constant._masses() / jnp.pi
+            return is_real & (jnp.abs(mass - levels) < eps**0.4), mass, density
+
+        def is_narrow(lanes: Lanes) -> Bool[Array, " m"]:
+            """Whether the width is small against the size of the law and against the gap, if there is one."""
+            width, middle = lanes.upper - lanes.lower, lanes.middle()
+            gaps = jnp.concatenate([size[None], jnp.repeat(middle[2::2] - middle[1:-1:2], 2), size[None]])
+            bands = jnp.repeat(middle[1::2] - middle[::2], 2)
+            near = lanes.found & (width <= jnp.minimum(eps**0.5 * size, jnp.minimum(gaps, bands) / 64))
+            return near | (~lanes.found & (width <= eps**0.75 * size)) | (width <= 4 * eps * size)
+
+        lanes = bisected(probe, levels, lower - size / 64, upper + size / 64, is_narrow)
+        ends = self._polished(constant, lanes)
+        if levels.size:  # a gap that was not found is a quantile, by Newton's method
+            levels = jnp.concatenate([levels[:1], jnp.repeat(levels, 2), levels[:1]]).astype(ends.dtype)
+            _, mass, density = probe(ends, levels)
+            move = (mass - levels) / jnp.where(density > 0, density, jnp.inf)
+            ends = jnp.where(lanes.found, ends, jnp.clip(ends - move, lanes.lower, lanes.upper))
+        return ends
+
+    def _polished(self, constant: Self, lanes: Lanes) -> Float[Array, " m"]:
+        """The ends by interpolation in the squared density, with their derivatives by the parameters."""
+        width, inward = lanes.upper - lanes.lower, np.where(lie_above(lanes.found.size), 1.0, -1.0)
+        band = jnp.where(inward > 0, lanes.upper, lanes.lower)
+        x = band[None] + jnp.multiply.outer(like(width, _DISTANCES), like(width, inward) * width)
+        g = dyson_solution(constant, in_plane(x))
+        density = -jnp.imag(g) @ constant._masses()
+        y = density**2
+        # The factors of Lagrange's interpolation at 0.
+        others = ~np.eye(_DISTANCES.size, dtype=bool)[:, :, None]
+        distance = y[None] - y[:, None]
+        usable = lanes.found & jnp.all((distance != 0) | ~others, axis=(0, 1)) & jnp.all(y > 0, axis=0)
+        ratios = jnp.where(others, y[None] / jnp.where(distance == 0, 1, distance), 1)
+        factors = jnp.prod(ratios, axis=1)
+        x, real, direction = (
+            jnp.einsum("km,km...->m...", factors, values)
+            for values in (x, jnp.real(g), -jnp.imag(g) / jnp.where(y > 0, density, 1)[..., None])
+        )
+        direction = direction * like(direction, constant._masses())[None]
+        residual = x[:, None] - jnp.real(self._shifts(in_plane(real))) - 1 / real
+        total = jnp.sum(direction, axis=-1)
+        x = x - jnp.sum(direction * residual, axis=-1) / jnp.where(total == 0, 1, total)
+        middle = lanes.middle()
+        return jnp.where(usable & (jnp.abs(x - middle) <= 2 * width), x, middle)

@@ -1,0 +1,54 @@
+r"""Laws that are given by their transforms: the density, the tails and the bands follow from them.
+
+The density is $-\operatorname{Im} G(x + i0)/\pi$, and the mass above x is $\operatorname{Im} U(x + i0)/\pi$ with the
+potential $U(z) = E \log(z - X)$.
+"""
+
+from abc import abstractmethod
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax._promotion import like
+from rmtjax.laws._core import fallbacks
+from rmtjax.laws._core.half_plane import in_plane
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+
+
+class AbstractLawOfTransforms(AbstractSpectralLaw):
+    """A law with a transform and a potential, whose ends take a search."""
+
+    @abstractmethod
+    def _ends(self, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
+        """The lower end, both ends of the gap at each level, and the upper end.
+
+        The ends of a gap that does not exist are both the quantile of its level.
+        """
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.maximum(-jnp.imag(self._stieltjes(in_plane(x))) / jnp.pi, 0)
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        above, below = jnp.imag(self._log_potential(in_plane(x))) / jnp.pi
+        places, masses = self._atoms()
+        here = like(x, jnp.subtract.outer(x, like(x, places)) == 0) @ like(x, masses)
+        return jnp.clip(here - below, 0, 1), jnp.clip(above, 0, 1)
+
+    def _support(self) -> tuple[Array, Array]:
+        ends = self._ends(jnp.zeros(0))
+        return ends[0], ends[1]
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        """The ends of all bands; where two bands have merged, twice the quantile of the level between them."""
+        return jnp.sort(self._ends(self._gap_levels()))
+
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        # A search between the ends of the support has no need of the other ends.
+        return fallbacks.ppf_between(self, p, q, *self._support()) if self._is_bounded() else super()._ppf(p, q)
+
+    def _bands(self) -> tuple[Float[Array, " 2k"], Float[Array, " k-1"]]:
+        levels = self._gap_levels()
+        ends = self._ends(levels)
+        # Two equal levels are one gap, and the band between them has no width.
+        lower = ends[::2]
+        return jnp.stack([lower, jnp.maximum(ends[1::2], lower)], axis=-1).ravel(), levels
