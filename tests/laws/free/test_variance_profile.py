@@ -78,6 +78,18 @@ def test_density_is_that_of_newtons_method(name):
     np.testing.assert_allclose(law.hilbert(x), reference.real / np.pi, atol=2e-14)
 
 
+@pytest.mark.float32
+def test_the_middle_of_a_symmetric_law():
+    # There the real parts are 0, and no real number is near to the solution.
+    place = np.arange(1, 21, dtype=np.float32) / 20
+    law = VarianceProfileLaw(10 * np.outer(place, place) * np.exp(-10 * np.abs(np.subtract.outer(place, place))))
+    x = np.linspace(-1, 1, 1001, dtype=np.float32)
+    assert x[500] == 0
+    density = law.pdf(x)
+    np.testing.assert_allclose(density[500], density[499], rtol=1e-3)
+    np.testing.assert_allclose(density, density[::-1], rtol=1e-4)
+
+
 @pytest.mark.parametrize(("name", "number"), [("one type", 1), ("full", 1), ("nearly blocks", 3), ("five", 3)])
 def test_bands_carry_their_masses(name, number):
     law = law_of(name)

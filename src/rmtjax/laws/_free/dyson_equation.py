@@ -98,8 +98,10 @@ def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
 
 
 def _movement(law: Any, z: Complex[Array, "..."], g: Complex[Array, "... n"]) -> Float[Array, "..."]:
-    """The largest relative movement of a component by the map."""
-    return jnp.max(jnp.abs(law._dyson_map(z, g) - g) / jnp.abs(g), axis=-1)
+    """The largest relative movement of a component by the map; infinite where one is 0, which no solution is."""
+    zero = g == 0
+    g = jnp.where(zero, 1, g)
+    return jnp.max(jnp.where(zero, jnp.inf, jnp.abs(law._dyson_map(z, g) - g) / jnp.abs(g)), axis=-1)
 
 
 def _perron(law: Any, g: Complex[Array, "... n"]) -> tuple[Float[Array, "... n"], Float[Array, "..."]]:
