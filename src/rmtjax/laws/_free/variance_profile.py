@@ -57,8 +57,8 @@ class VarianceProfileLaw(AbstractDysonLaw):
 
     Example:
         >>> law = VarianceProfileLaw([[1.0, 0.1], [0.1, 4.0]], [0.75, 0.25])
-        >>> print(f"{law.var():.4f} {law.pdf(0.0):.2f}")
-        0.8500 0.39
+        >>> print(f"{law.var():.2f} {law.pdf(0.0):.2f}")
+        0.85 0.35
 
     References:
         Ajanki, Erdős and Krüger (2017), Commun. Pure Appl. Math. 70, 1672, theorems 2.1 and 2.6; Wegner (1979), Phys.
