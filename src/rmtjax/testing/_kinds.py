@@ -106,7 +106,6 @@ LAWS: dict[type, tuple] = {
     laws.FreePower: (_COIN, st.floats(1, 4)),
     laws.FreeProduct: (_POSITIVE, _POSITIVE),
     laws.FreeSum: (_COIN, _SEMICIRCLE),
-    laws.VarianceProfileLaw: (_numbers(4, 0.05, 2).map(lambda values: values.reshape(2, 2)), _weights(2), _numbers(2)),
     laws.FussCatalan: (st.sampled_from([1, 2, 3]),),
     laws.GapRatio: (_DYSON,),
     laws.GapRatioSurmise: (_BETA,),
@@ -140,6 +139,7 @@ LAWS: dict[type, tuple] = {
     ),
     laws.TruncatedUnitaryLaw: (st.floats(0.1, 0.9),),
     laws.Uniform: (st.floats(-2, 0), st.floats(0.1, 2)),
+    laws.VarianceProfileLaw: (_numbers(4, 0.05, 2).map(lambda values: values.reshape(2, 2)), _weights(2), _numbers(2)),
     laws.Wachter: (_RATIO, st.floats(1, 4)),
     laws.WignerSurmise: (_BETA,),
 }

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
+from rmtjax._units import times
 from rmtjax.laws._core.half_plane import in_plane
 
 _DEPTH = 5
@@ -59,14 +60,14 @@ def dyson_solution(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "... n"
 
     Args:
         law: it has `_dyson_map(z, g)`, which is $1/(z - a - σ(g))$, `_energy_matrix(g)`, the derivative of σ, and
-            `_number()`, the number of components.
+            `weights`, a number for each component.
         z: points of any shape.
     """
     dtype = jnp.real(z).dtype
     lower, upper = law._carrier()
     spread = like(jnp.real(z), upper - lower)
     start = 1 / jax.lax.complex(jnp.real(z), jnp.imag(z) + spread)
-    start = jnp.broadcast_to(start[..., None], (*z.shape, law._number()))
+    start = jnp.broadcast_to(start[..., None], (*z.shape, law.weights.size))
     eps = float(jnp.finfo(dtype).eps)
 
     def again(starts: _Starts) -> _Starts:
@@ -148,14 +149,15 @@ def _step(law: Any, z: Complex[Array, "..."], search: _Search) -> _Search:
     g, eps = search.at, float(jnp.finfo(search.at.dtype).eps)
     size = jnp.abs(g)
     move = law._dyson_map(z, g) - g
-    relative = _over(move, size)
+    inverse = 1 / size
+    relative = times(move, inverse)
     moved = jnp.max(jnp.abs(relative), axis=-1)
     better = (moved < search.moved) & ~search.done
     idle = jnp.where(moved < search.moved / 2, 0, search.idle + 1)
     lowest = jnp.where(better, moved, search.moved)
     done = search.done | (lowest <= 2 * eps) | ((idle > 3 * _PATIENCE) & (lowest < 512 * eps))
     slot = search.number % search.turns.shape[0]
-    step, turn = _over(g - search.last, size), _over(move - search.move, size)
+    step, turn = times(g - search.last, inverse), times(move - search.move, inverse)
     steps = jax.lax.dynamic_update_index_in_dim(search.steps, step, slot, 0)
     turns = jax.lax.dynamic_update_index_in_dim(search.turns, turn, slot, 0)
     # The first step has no difference to a last point.
@@ -166,7 +168,7 @@ def _step(law: Any, z: Complex[Array, "..."], search: _Search) -> _Search:
     factors = _combination(products, jnp.sum(jnp.conj(turns) * relative[None], axis=-1))
     plain = g + move / 2
     change = jnp.sum(factors[..., None] * (steps + turns / 2), axis=0)
-    there = plain - jax.lax.complex(jnp.real(change) * size, jnp.imag(change) * size)
+    there = plain - times(change, size)
     # Where it would leave the half plane, the imaginary part is that of the plain step.
     there = jnp.where(jnp.imag(there) > 0, jax.lax.complex(jnp.real(there), jnp.imag(plain)), there)
     usable = jnp.all(jnp.isfinite(jnp.real(there)) & jnp.isfinite(jnp.imag(there)) & (there != 0), axis=-1)
@@ -174,11 +176,6 @@ def _step(law: Any, z: Complex[Array, "..."], search: _Search) -> _Search:
     best = jnp.where(better[..., None], g, search.best)
     at = jnp.where(done[..., None], g, there)
     return _Search(at, g, move, steps, turns, products, best, lowest, idle, done, search.number + 1)
-
-
-def _over(numbers: Complex[Array, "... n"], size: Float[Array, "... n"]) -> Complex[Array, "... n"]:
-    inverse = 1 / size
-    return jax.lax.complex(jnp.real(numbers) * inverse, jnp.imag(numbers) * inverse)
 
 
 def _combination(products: Complex[Array, "d d ..."], right: Complex[Array, "d ..."]) -> Complex[Array, "d ..."]:

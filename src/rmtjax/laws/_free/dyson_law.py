@@ -17,6 +17,7 @@ error of g, and its derivatives by the parameters are those of the end.
 from abc import abstractmethod
 from typing import Self
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,7 +27,7 @@ from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
 from rmtjax.laws._free.dyson_equation import dyson_solution
 from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
-from rmtjax.laws._free.gaps import Lanes, bisected, lie_above
+from rmtjax.laws._free.gaps import Lanes, bisected, levels_of_ends, lie_above
 
 # The distances from the end at which the density is interpolated, in units of the width of the bisection.
 _DISTANCES = np.array([0.0, 1.0, 3.0, 6.0, 10.0])
@@ -35,13 +36,8 @@ _DISTANCES = np.array([0.0, 1.0, 3.0, 6.0, 10.0])
 class AbstractDysonLaw(AbstractLawOfTransforms):
     """A law with the transform of an equation of vectors."""
 
-    @abstractmethod
-    def _masses(self) -> Float[Array, " n"]:
-        """The frequencies of the types of rows."""
-
-    @abstractmethod
-    def _centres(self) -> Float[Array, " n"]:
-        """The expectations a on the diagonal."""
+    weights: eqx.AbstractVar[Float[Array, " n"]]  # the frequencies of the types of rows
+    means: eqx.AbstractVar[Float[Array, " n"]]  # the expectations a on the diagonal
 
     @abstractmethod
     def _self_energy(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
@@ -55,23 +51,20 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
     def _functional(self, g: Complex[Array, "... n"]) -> Complex[Array, "..."]:
         """The function Φ(g)."""
 
-    def _number(self) -> int:
-        return self._masses().size
-
     def _shifts(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
         """The sum a + σ(g)."""
-        return like(g, self._centres()).reshape([1] * (g.ndim - 1) + [-1]) + self._self_energy(g)
+        return like(g, self.means).reshape([1] * (g.ndim - 1) + [-1]) + self._self_energy(g)
 
     def _dyson_map(self, z: Complex[Array, "..."], g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
         return 1 / (z[..., None] - self._shifts(g))
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        return dyson_solution(self, z) @ like(z, self._masses())
+        return dyson_solution(self, z) @ like(z, self.weights)
 
     def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
         """The function h is the mean of -a - σ with the weights g, and nothing cancels."""
         g, slopes = jax.jvp(lambda w: dyson_solution(self, w), (w,), (jnp.ones_like(w),))
-        masses = like(w, self._masses())
+        masses = like(w, self.weights)
         f = quotient_of_one(g @ masses)
         return -(g * self._shifts(g)) @ masses * f, -(slopes @ masses) * f**2 - 1
 
@@ -80,7 +73,7 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
 
     def _log_potential_of(self, w: Complex[Array, "..."], g: Complex[Array, "... n"]) -> Complex[Array, "2 ..."]:
         """The potentials at w, from the solution g there."""
-        return upper_logs(w[..., None] - self._shifts(g)) @ like(w, self._masses()) + self._functional(g)[None]
+        return upper_logs(w[..., None] - self._shifts(g)) @ like(w, self.weights) + self._functional(g)[None]
 
     def _ends(self, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
         constant = jax.tree.map(jax.lax.stop_gradient, self)
@@ -92,7 +85,7 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
             g = dyson_solution(constant, in_plane(x))
             mass = -jnp.imag(constant._log_potential_of(in_plane(x), g)[1]) / jnp.pi
             is_real = jnp.all(jnp.imag(g) == 0, axis=-1)
-            density = -jnp.imag(g) @ constant._masses() / jnp.pi
+            density = -jnp.imag(g) @ constant.weights / jnp.pi
             return is_real & (jnp.abs(mass - levels) < eps**0.4), mass, density
 
         def is_narrow(lanes: Lanes) -> Bool[Array, " m"]:
@@ -106,7 +99,7 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
         lanes = bisected(probe, levels, lower - size / 64, upper + size / 64, is_narrow)
         ends = self._polished(constant, lanes)
         if levels.size:  # a gap that was not found is a quantile, by Newton's method
-            levels = jnp.concatenate([levels[:1], jnp.repeat(levels, 2), levels[:1]]).astype(ends.dtype)
+            levels = levels_of_ends(levels.astype(ends.dtype))
             _, mass, density = probe(ends, levels)
             move = (mass - levels) / jnp.where(density > 0, density, jnp.inf)
             ends = jnp.where(lanes.found, ends, jnp.clip(ends - move, lanes.lower, lanes.upper))
@@ -118,7 +111,7 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
         band = jnp.where(inward > 0, lanes.upper, lanes.lower)
         x = band[None] + jnp.multiply.outer(like(width, _DISTANCES), like(width, inward) * width)
         g = dyson_solution(constant, in_plane(x))
-        density = -jnp.imag(g) @ constant._masses()
+        density = -jnp.imag(g) @ constant.weights
         y = density**2
         # The factors of Lagrange's interpolation at 0.
         others = ~np.eye(_DISTANCES.size, dtype=bool)[:, :, None]
@@ -130,7 +123,7 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
             jnp.einsum("km,km...->m...", factors, values)
             for values in (x, jnp.real(g), -jnp.imag(g) / jnp.where(y > 0, density, 1)[..., None])
         )
-        direction = direction * like(direction, constant._masses())[None]
+        direction = direction * like(direction, constant.weights)[None]
         residual = x[:, None] - jnp.real(self._shifts(in_plane(real))) - 1 / real
         total = jnp.sum(direction, axis=-1)
         x = x - jnp.sum(direction * residual, axis=-1) / jnp.where(total == 0, 1, total)

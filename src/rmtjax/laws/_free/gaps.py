@@ -32,7 +32,7 @@ class Lanes(NamedTuple):
     lower: Float[Array, " m"]
     upper: Float[Array, " m"]
     found: Bool[Array, " m"]  # whether a point in the gap is known
-    fixed: Float[Array, " m"]  # the fixed point at the last point in the gap
+    kept: Float[Array, " m"]  # what the probe gives at the last point in the gap, such as the fixed point
 
     def middle(self) -> Float[Array, " m"]:
         return self.lower + (self.upper - self.lower) / 2
@@ -51,6 +51,11 @@ def lie_above(number: int) -> np.ndarray:
     return np.array([True, *[False, True] * (number // 2 - 1), False])
 
 
+def levels_of_ends(levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
+    """The level of the gap at each end: 0 and 1 for the gaps outside of the support."""
+    return jnp.pad(jnp.repeat(levels, 2), 1, constant_values=(0, 1))
+
+
 def bisected(
     probe: Callable[[Array, Array], tuple[Array, Array, Array]],
     levels: Float[Array, " k"],
@@ -63,28 +68,27 @@ def bisected(
     The ends of a gap that does not exist are both the quantile of its level.
 
     Args:
-        probe: whether a point lies in the gap of a level, the mass below the point, and the fixed point, if it is real.
+        probe: whether a point lies in the gap of a level, the mass below the point, and a number to keep.
         levels: the levels of the gaps.
         lower: a number below the support.
         upper: a number above the support.
         is_narrow: which bisections have ended.
     """
     levels = jax.lax.stop_gradient(levels).astype(lower.dtype)
-    zero, k = jnp.zeros_like(lower), levels.size
-    levels_of_ends = jnp.concatenate([zero[None], jnp.repeat(levels, 2), zero[None] + 1])
-    above, outer = lie_above(2 * k + 2), np.array([True, *[False] * 2 * k, True])
-    spread_out = lambda value: value + jnp.zeros_like(levels_of_ends)
+    zero, levels = jnp.zeros_like(lower), levels_of_ends(levels)
+    above, outer = lie_above(levels.size), np.array([True, *[False] * (levels.size - 2), True])
+    spread_out = lambda value: value + jnp.zeros_like(levels)
 
     def halved(lanes: Lanes) -> Lanes:
         middle = lanes.middle()
-        inside, mass, fixed = probe(middle, levels_of_ends)
-        right = jnp.where(inside, above, jnp.where(lanes.found, ~above, mass < levels_of_ends))
+        inside, mass, number = probe(middle, levels)
+        right = jnp.where(inside, above, jnp.where(lanes.found, ~above, mass < levels))
         ended = is_narrow(lanes)
         return Lanes(
             jnp.where(right & ~ended, middle, lanes.lower),
             jnp.where(right | ended, lanes.upper, middle),
             lanes.found | inside,
-            jnp.where(inside, fixed, lanes.fixed),
+            jnp.where(inside, number, lanes.kept),
         )
 
     first = Lanes(spread_out(lower), spread_out(upper), jnp.asarray(outer), spread_out(zero))
@@ -135,10 +139,10 @@ def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
         x = x - (image[0] - w) / jnp.where(rate == 0, jnp.inf, rate)
         return x, w + (1 - slope[0]) / jnp.where(curvature == 0, jnp.inf, curvature), slope[0]
 
-    x, w, slope = jax.lax.fori_loop(0, _POLISHING_STEPS, step, (start, lanes.fixed, 0 * start))
+    x, w, slope = jax.lax.fori_loop(0, _POLISHING_STEPS, step, (start, lanes.kept, 0 * start))
     # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it.
     soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & (jnp.abs(x - start) < 256 * eps * spread)
-    x, w = jnp.where(soft, x, start), jnp.where(soft, w, lanes.fixed)
+    x, w = jnp.where(soft, x, start), jnp.where(soft, w, lanes.kept)
     z, there = in_plane(x), in_plane(w)
     image, rate = jax.jvp(lambda z: law._self_map(z, there)[0], (z,), (jnp.ones_like(z),))
     rate = jax.lax.stop_gradient(jnp.real(rate))

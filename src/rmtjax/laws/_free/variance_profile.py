@@ -20,6 +20,7 @@ from rmtjax._units import unit_near
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._free.dyson_law import AbstractDysonLaw
 from rmtjax.laws._free.gaps import are_few
+from rmtjax.linalg.internal import hermitian_part
 
 
 def _is_profile(v: Array) -> Bool[Array, ""]:
@@ -92,16 +93,10 @@ class VarianceProfileLaw(AbstractDysonLaw):
         unit = unit_near(size)
         return eqx.tree_at(parts, self, (self.variances / unit / unit, self.means / unit))
 
-    def _masses(self) -> Float[Array, " n"]:
-        return self.weights
-
-    def _centres(self) -> Float[Array, " n"]:
-        return self.means
-
     def _profile(self) -> Float[Array, "n n"]:
         """The variances times the frequencies of the columns."""
-        variances, masses = in_one_precision((self.variances, self._masses()))
-        return (variances + variances.T) / 2 * masses[None]
+        variances, masses = in_one_precision((self.variances, self.weights))
+        return hermitian_part(variances) * masses[None]
 
     def _self_energy(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
         profile = self._profile().T.astype(jnp.real(g).dtype)
@@ -111,7 +106,7 @@ class VarianceProfileLaw(AbstractDysonLaw):
         return jnp.broadcast_to(like(g, self._profile()), (*g.shape, g.shape[-1]))
 
     def _functional(self, g: Complex[Array, "... n"]) -> Complex[Array, "..."]:
-        return (g * self._self_energy(g)) @ like(g, self._masses()) / 2
+        return (g * self._self_energy(g)) @ like(g, self.weights) / 2
 
     def _carrier(self) -> tuple[Array, Array]:
         reach = 2 * jnp.sqrt(jnp.max(jnp.sum(self._profile(), axis=1)))
@@ -123,12 +118,12 @@ class VarianceProfileLaw(AbstractDysonLaw):
 
     def _gap_levels(self) -> Float[Array, " k"]:
         """In a gap each g is real, and the mass above the gap is the frequency of the types with positive g."""
-        masses = self._masses()
-        if self.are_equal:
-            return jnp.cumsum(masses)[:-1][: None if are_few(masses.size - 1) else 0]
-        if not are_few(2 ** min(masses.size, 30) - 2):
+        masses, n = self.weights, self.weights.size
+        if not are_few(n - 1 if self.are_equal else 2 ** min(n, 30) - 2):
             return masses[:0]
-        subsets = np.array(list(itertools.product([False, True], repeat=masses.size)))[1:-1].reshape(-1, masses.size)
+        if self.are_equal:
+            return jnp.cumsum(masses)[:-1]
+        subsets = np.array(list(itertools.product([False, True], repeat=n)))[1:-1]
         return jnp.sort(like(masses, subsets) @ masses)
 
     def _moments_about(self, centre: Array | float, k: int) -> Float[Array, " k+1"]:
@@ -141,7 +136,7 @@ class VarianceProfileLaw(AbstractDysonLaw):
             return moments.at[order].set(value)
 
         first = jnp.zeros((k + 1, shifts.size), profile.dtype).at[0].set(1)
-        return jax.lax.fori_loop(1, k + 1, step, first) @ like(profile, self._masses())
+        return jax.lax.fori_loop(1, k + 1, step, first) @ like(profile, self.weights)
 
     def _moment(self, k: int) -> Float[Array, ""]:
         no_more_than(100, k)
