@@ -111,7 +111,7 @@ def test_derivatives_are_those_of_differences():
     @jax.jit
     def quantities(t):
         law = VarianceProfileLaw(variances * (1 + t * along), weights, means * (1 + t) + t * weights)
-        numbers = law.pdf(x), law.cdf(x), jnp.stack([law.support()[1], law.moment(5)])
+        numbers = law.pdf(x), law.cdf(x), jnp.stack([law.support()[1], law.moment(5)]), law.bands()[0]
         return jnp.concatenate(numbers)
 
     slope = jax.jacfwd(quantities)(0.0)

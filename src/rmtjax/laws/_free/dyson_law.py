@@ -83,7 +83,7 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
 
         def probe(x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple[Array, Array, Array]:
             g = dyson_solution(constant, in_plane(x))
-            mass = -jnp.imag(constant._log_potential_of(in_plane(x), g)[1]) / jnp.pi
+            mass = -jnp.imag(self._log_potential_of(in_plane(x), g)[1]) / jnp.pi  # with derivatives by the parameters
             is_real = jnp.all(jnp.imag(g) == 0, axis=-1)
             density = -jnp.imag(g) @ constant.weights / jnp.pi
             return is_real & (jnp.abs(mass - levels) < eps**0.4), mass, density
