@@ -108,6 +108,15 @@ def test_small_tails_have_their_digits():
         assert (error < 1.5 * 16 * 4 * np.finfo(float).eps / distance).all()
 
 
+def test_where_bands_meet_the_quantile_has_its_derivative():
+    made = lambda t: FreeSum(Empirical([-1.0 - t, 0.5], [0.3, 0.7]), Semicircle(3.0 + t))
+    meeting = lambda t: made(t).bands()[0][1]
+    np.testing.assert_allclose(meeting(0.0), made(0.0).ppf(0.3), rtol=1e-13)
+    slope = (meeting(1e-5) - meeting(-1e-5)) / 2e-5
+    np.testing.assert_allclose(jax.grad(meeting)(0.0), slope, rtol=1e-7)
+    assert abs(slope) > 0.1
+
+
 def test_a_cusp():
     # Where the two bands meet, F(x) = 1/2 + c x^(4/3), and the solution is the root of a cubic equation.
     law, closed = FreeSum(COIN, Semicircle(2.0)), DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], 2.0)

@@ -27,7 +27,7 @@ from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
 from rmtjax.laws._free.dyson_equation import dyson_solution
 from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
-from rmtjax.laws._free.gaps import Lanes, bisected, levels_of_ends, lie_above
+from rmtjax.laws._free.gaps import Lanes, bisected, lie_above, with_quantiles
 
 # The distances from the end at which the density is interpolated, in units of the width of the bisection.
 _DISTANCES = np.array([0.0, 1.0, 3.0, 6.0, 10.0])
@@ -83,10 +83,9 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
 
         def probe(x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple[Array, Array, Array]:
             g = dyson_solution(constant, in_plane(x))
-            mass = -jnp.imag(self._log_potential_of(in_plane(x), g)[1]) / jnp.pi  # with derivatives by the parameters
+            mass = -jnp.imag(constant._log_potential_of(in_plane(x), g)[1]) / jnp.pi
             is_real = jnp.all(jnp.imag(g) == 0, axis=-1)
-            density = -jnp.imag(g) @ constant.weights / jnp.pi
-            return is_real & (jnp.abs(mass - levels) < eps**0.4), mass, density
+            return is_real & (jnp.abs(mass - levels) < eps**0.4), mass, x
 
         def is_narrow(lanes: Lanes) -> Bool[Array, " m"]:
             """Whether the width is small against the size of the law and against the gap, if there is one."""
@@ -97,13 +96,7 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
             return near | (~lanes.found & (width <= eps**0.75 * size)) | (width <= 4 * eps * size)
 
         lanes = bisected(probe, levels, lower - size / 64, upper + size / 64, is_narrow)
-        ends = self._polished(constant, lanes)
-        if levels.size:  # a gap that was not found is a quantile, by Newton's method
-            levels = levels_of_ends(levels.astype(ends.dtype))
-            _, mass, density = probe(ends, levels)
-            move = (mass - levels) / jnp.where(density > 0, density, jnp.inf)
-            ends = jnp.where(lanes.found, ends, jnp.clip(ends - move, lanes.lower, lanes.upper))
-        return ends
+        return with_quantiles(self, self._polished(constant, lanes), lanes, levels)
 
     def _polished(self, constant: Self, lanes: Lanes) -> Float[Array, " m"]:
         """The ends by interpolation in the squared density, with their derivatives by the parameters."""

@@ -95,6 +95,19 @@ def bisected(
     return jax.lax.while_loop(lambda lanes: ~jnp.all(is_narrow(lanes)), halved, first)
 
 
+def with_quantiles(law: Any, ends: Float[Array, " m"], lanes: Lanes, levels: Float[Array, " k"]) -> Float[Array, " m"]:
+    """The ends; those of a gap that was not found are quantiles, by Newton's method, and have their derivatives."""
+    if not levels.size:
+        return ends
+    z = in_plane(jax.lax.stop_gradient(ends))
+    mass = -jnp.imag(law._log_potential(z)[1]) / jnp.pi
+    density = jax.lax.stop_gradient(-jnp.imag(law._stieltjes(z)) / jnp.pi)
+    move = (mass - like(mass, levels_of_ends(levels))) / jnp.where(density > 0, density, jnp.inf)
+    # Rounding may take the step out of a bisection that has ended at neighbouring numbers.
+    width = lanes.upper - lanes.lower
+    return jnp.where(lanes.found, ends, jnp.clip(ends - move, lanes.lower - width, lanes.upper + width))
+
+
 def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
     """The ends of a law with a self-map, at its gaps at some levels."""
     constant = jax.tree.map(jax.lax.stop_gradient, law)
@@ -104,7 +117,7 @@ def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
     around = spread / 64
     is_narrow = lambda lanes: lanes.upper - lanes.lower <= least
     lanes = bisected(partial(_probe, constant), levels, lower - around, upper + around, is_narrow)
-    ends = _with_atoms(law, _polished(law, constant, lanes))
+    ends = _with_atoms(law, with_quantiles(law, _polished(law, constant, lanes), lanes, levels))
     # At a level of 0 or 1 there is no gap, and the bisection ends somewhere outside.
     return jnp.clip(ends, ends[0], ends[-1])
 
