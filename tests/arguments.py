@@ -110,6 +110,8 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.eigvalsh": _with(rmt.eigvalsh, "a", a=SYMMETRIC),
     "rmtjax.spectral_radius": _with(rmt.spectral_radius, "a", a=SYMMETRIC),
     "rmtjax.SymTridiagonal": _with(rmt.SymTridiagonal, diagonal=LEVELS, off_diagonal=LEVELS[1:]),
+    "rmtjax.DysonBrownianMotion": _with(rmt.DysonBrownianMotion, initial=LEVELS, beta=2, scale=3.0, reversion=1.0),
+    "rmtjax.CircularBrownianMotion": _with(rmt.CircularBrownianMotion, initial=LEVELS, beta=2, scale=3.0),
     "rmtjax.PaddedMatrix": _with(rmt.PaddedMatrix, "values", values=SYMMETRIC, order=2),
     "rmtjax.Circle": _with(rmt.Circle, period=7.0),
     "rmtjax.Interval": _with(rmt.Interval, start=-1.0, end=8.0),
@@ -360,6 +362,13 @@ METHODS: dict[str, Arguments] = {
         tridiagonal={"key": KEY},
         edge_levels={"key": KEY, "k": 1},
     ),
+    **{
+        f"{motion.__class__.__name__}.{name}": _with(getattr(motion, name), key=KEY, times=POINTS)
+        for motion in (rmt.DysonBrownianMotion([1.0, 3e9]), rmt.CircularBrownianMotion([1.0, 2.0]))
+        for name in ("sample", "eigenvalues", "eigenphases")
+        if hasattr(motion, name)
+    },
+    "DysonBrownianMotion.law": _with(rmt.DysonBrownianMotion([1.0, 3e9]).law, time=3.0),
     "GOE.joint_logpdf": _with(rmt.GOE(2, 4e9).joint_logpdf, eigenvalues=POINTS),
     "GOE.logpdf": _with(rmt.GOE(3, 4e9).logpdf, matrix=SYMMETRIC),
     "GUE.logpdf": _with(rmt.GUE(3, 4e9).logpdf, "matrix", matrix=SYMMETRIC),

@@ -461,6 +461,12 @@ SINGLE_ROW, SINGLE_DATA = ROW.astype("float32"), DATA.astype("float32")
 MIXED: dict[str, Thunk] = {
     "rmtjax.CorrelatedWishart of mixed arguments": lambda: rmt.CorrelatedWishart(jnp.eye(3), 4, 2).sample(KEY),
     "rmtjax.Deformed of mixed arguments": lambda: rmt.Deformed(rmt.GUE(3, SINGLE), POSITIVE).sample(KEY),
+    "rmtjax.DysonBrownianMotion of mixed arguments": lambda: rmt.DysonBrownianMotion(POSITIVE, 2, SINGLE).sample(
+        KEY, SINGLE_ROW
+    ),
+    "rmtjax.CircularBrownianMotion of mixed arguments": lambda: rmt.CircularBrownianMotion(POSITIVE, 4, SINGLE).sample(
+        KEY, SINGLE_ROW
+    ),
     "rmtjax.Spiked of mixed arguments": lambda: rmt.Spiked(rmt.Wishart(6, 4, 2, SINGLE), [9.0]).sample(KEY),
     "rmtjax.GaussianBeta.soft_edge of mixed arguments": lambda: rmt.GaussianBeta(6, POSITIVE[0], SINGLE).soft_edge(),
     "rmtjax.LaguerreBeta.law of mixed arguments": lambda: rmt.LaguerreBeta(6, 7 * POSITIVE[0], SINGLE).law(),

@@ -14,6 +14,7 @@ from tests.registry import PUBLIC
 KEY = jax.random.key(0)
 X = jnp.asarray(0.25)
 ORDER = jnp.asarray(2)
+TIMES = jnp.array([0.1, 0.4])
 
 OF_A_LAW = {name: (X,) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
 OF_A_LAW |= {"mean": (), "var": (), "std": (), "median": (), "skewness": (), "kurtosis": ()}
@@ -27,6 +28,8 @@ OF = {
     rmt.ensembles.AbstractUnitaryEnsemble: {**OF_AN_ENSEMBLE, "eigenphases": (KEY,)},
     rmt.ensembles.AbstractNonHermitianEnsemble: {**OF_AN_ENSEMBLE, "moduli": (KEY,)},
     rmt.laws.AbstractPlanarLaw: {**OF_A_PLANAR_LAW, "sample": (KEY,)},
+    rmt.DysonBrownianMotion: {"sample": (KEY, TIMES), "eigenvalues": (KEY, TIMES)},
+    rmt.CircularBrownianMotion: {"sample": (KEY, TIMES), "eigenphases": (KEY, TIMES)},
     rmt.HaarIsometry: {"sample": (KEY,)},
     rmt.Mixed: OF_AN_ENSEMBLE,
 }
@@ -53,6 +56,7 @@ FURTHER = {
     rmt.InverseWishart: {"logpdf": (jnp.eye(3),)},
     rmt.SampleCorrelation: {"logpdf": (jnp.eye(4),)},
     **dict.fromkeys((rmt.CorrelatedWishart, rmt.CorrelatedInverseWishart), OF_A_POPULATION),
+    rmt.DysonBrownianMotion: {"law": (TIMES[0],)},
     rmt.Spiked: {"outliers": ()},
     rmt.Mixed: {"law": (), "periodic_eigenvalues": (KEY, "random")},
 }

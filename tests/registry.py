@@ -118,6 +118,8 @@ def maker(expression: str) -> Callable:
 PUBLIC: dict[str, Any] = {
     **{f"rmtjax.{name}": maker(example) for name, example in ENSEMBLES.items()},
     **{f"rmtjax.laws.{name}": COSTLY.get(name, maker(law.example)) for name, law in LAWS.items()},
+    "rmtjax.CircularBrownianMotion": lambda: rmt.CircularBrownianMotion(LEVELS[:3], 1, 1.2),
+    "rmtjax.DysonBrownianMotion": lambda: rmt.DysonBrownianMotion(SPECTRUM, 1, 1.2, 0.4),
     "rmtjax.Histogram": Elsewhere("simulation/reducers/test_histogram.py"),
     "rmtjax.Moments": Elsewhere("simulation/reducers/test_moments.py"),
     "rmtjax.PaddedMatrix": lambda: rmt.GOE(4).leading_block(jax.random.key(0), 2),

@@ -31,9 +31,11 @@ from rmtjax.ensembles import AltlandZirnbauer as AltlandZirnbauer
 from rmtjax.ensembles import Banded as Banded
 from rmtjax.ensembles import Bures as Bures
 from rmtjax.ensembles import CircularBeta as CircularBeta
+from rmtjax.ensembles import CircularBrownianMotion as CircularBrownianMotion
 from rmtjax.ensembles import CorrelatedInverseWishart as CorrelatedInverseWishart
 from rmtjax.ensembles import CorrelatedWishart as CorrelatedWishart
 from rmtjax.ensembles import Deformed as Deformed
+from rmtjax.ensembles import DysonBrownianMotion as DysonBrownianMotion
 from rmtjax.ensembles import Elliptic as Elliptic
 from rmtjax.ensembles import ErdosRenyi as ErdosRenyi
 from rmtjax.ensembles import GaussianBeta as GaussianBeta

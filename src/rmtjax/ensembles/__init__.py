@@ -31,6 +31,8 @@ from rmtjax.ensembles._laguerre.inverse_wishart import InverseWishart as Inverse
 from rmtjax.ensembles._laguerre.sample_covariance import CorrelatedWishart as CorrelatedWishart
 from rmtjax.ensembles._laguerre.sample_covariance import SampleCorrelation as SampleCorrelation
 from rmtjax.ensembles._laguerre.wishart import Wishart as Wishart
+from rmtjax.ensembles._motion.circular_brownian_motion import CircularBrownianMotion as CircularBrownianMotion
+from rmtjax.ensembles._motion.dyson_brownian_motion import DysonBrownianMotion as DysonBrownianMotion
 from rmtjax.ensembles._plane.elliptic import Elliptic as Elliptic
 from rmtjax.ensembles._plane.ginibre import Ginibre as Ginibre
 from rmtjax.ensembles._plane.ginibre import GinibreProduct as GinibreProduct

@@ -23,3 +23,4 @@ from rmtjax.linalg._singular_function import singular_function_tangent as singul
 from rmtjax.linalg._stream import counts_of_stream as counts_of_stream
 from rmtjax.linalg._tridiagonal import block_counts as block_counts
 from rmtjax.linalg._tridiagonal import block_eigenvalues as block_eigenvalues
+from rmtjax.linalg._unitary import unitary_phases as unitary_phases
