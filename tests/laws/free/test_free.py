@@ -301,6 +301,8 @@ def test_bands(name):
         GeneralMarchenkoPastur(2.0, [0.0, 1.0, 30.0], [0.25, 0.5, 0.25]),
         DeformedSemicircle([-1, 1], [0.3, 0.7], 1.0),
         FreeSum(Empirical([-2.0, 2.0]), MarchenkoPastur(0.25)),  # the level of its gap is there twice
+        FreePower(Empirical([-0.8, 0.5, 1.5], [0.2, 0.16, 0.64]), 1.6),  # a gap below the outermost atom
+        FreeCompression(Empirical([0.0, 1.0], [0.4, 0.6]), 0.8),  # two atoms, and a band between them
     ],
 )
 def test_bands_carry_their_masses(law):
@@ -320,7 +322,7 @@ def test_the_deformed_semicircle_has_the_transform_of_its_equation():
 
 
 def test_more_gaps_than_are_searched_for_are_no_silence():
-    with pytest.warns(UserWarning, match="There may be 80 gaps"):
+    with pytest.warns(UserWarning, match="There may be 160 gaps"):
         assert FreePower(Empirical(np.arange(81.0)), 1.5).breakpoints().shape == (2,)
 
 

@@ -38,7 +38,9 @@ class AbstractFreePower(AbstractFreeConvolution):
     def _gap_levels(self) -> Float[Array, " k"]:
         part, copies, _ = self._part()
         levels = part._gap_levels()
-        return jnp.clip(1 - copies * (1 - levels), 0, 1) if are_few(levels.size) else levels[:0]
+        # In a gap F has one sign, and log F the angle 0 or π.
+        both = jnp.concatenate([1 - copies * (1 - levels), copies * levels])
+        return jnp.sort(jnp.clip(both, 0, 1)) if are_few(both.size) else levels[:0]
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         part, copies, scale = self._part()
