@@ -46,11 +46,17 @@ def test_tiny_probabilities_from_both_ends(name):
     atom = float(law.cdf(lower)) if np.isfinite(lower) else 0
     below_atom = p < 1 - atom
     upper_quantiles, log_sf = upper_quantiles[below_atom], log_sf[below_atom]
-    for x, reached, end, rest in ((lower_quantiles, log_f, lower, atom), (upper_quantiles, log_sf, upper, 0)):
+    largest = float(info.max)
+    for x, reached, end, rest, beyond in (
+        (lower_quantiles, log_f, lower, atom, law.cdf(-largest)),
+        (upper_quantiles, log_sf, upper, 0, law.sf(largest)),
+    ):
         # A finite end takes the quantiles within its rounding, or within the smallest number; an atom takes its mass.
         ulp = max(8 * eps * abs(end), tiny) if np.isfinite(end) else 0
         log_p = np.log(p[: x.size])
-        resolved = (np.abs(x - end) > 64 * ulp) & (p[: x.size] > rest) if np.isfinite(end) else np.full(x.size, True)
+        resolved = (np.abs(x - end) > 64 * ulp) & (p[: x.size] > rest) if np.isfinite(end) else np.isfinite(x)
+        # A quantile is infinite where the largest number is too small.
+        assert (p[: x.size][np.isinf(x)] <= float(beyond)).all()
         assert resolved[-2:].all() or rest
         allowed = 200 * eps * np.maximum(1, -log_p) * (1e4 if name.startswith(("StochasticAiry", "HardEdge")) else 1)
         near_end = eps * abs(end) / np.maximum(np.abs(x - end), tiny) if np.isfinite(end) else 0

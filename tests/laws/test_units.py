@@ -172,7 +172,8 @@ def compare(one, scaled, x, c, exact, solved):
         if name == "r":
             there = there & arguments
         with np.errstate(invalid="ignore"):
-            error = np.where(scaled[name] == expected, 0, abs(scaled[name] - expected))
+            same = (scaled[name] == expected) | (np.isnan(scaled[name]) & np.isnan(expected))
+            error = np.where(same, 0, abs(scaled[name] - expected))
         # What is 0 up to rounding has the size of a unit.
         size = c ** POWERS.get(name, 0) if (name == "by unit" or not exact) and name not in LOGARITHMS else 0
         bad = there & ~(error <= limit + 300 * EPS * size * (abs(values) < 1))

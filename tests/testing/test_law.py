@@ -147,6 +147,7 @@ WRONG_NUMBERS = {
     "ppf": ("ppf", {"factor": 1.01}, r"ppf\(cdf\(x\)\) is"),
     "mean": ("mean", {"term": 0.01}, r"mean\(\)"),
     "var": ("var", {"factor": 1.01}, r"var\(\)"),
+    "infinite var": ("var", {"term": np.inf}, r"var\(\) is inf"),
     "sampler scale": ("sample", {"factor": 0.9}, "draws in bin 0 of 16"),
     "sampler outside": ("sample", {"factor": 1.1}, "leave the support"),
 }
