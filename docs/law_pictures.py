@@ -76,6 +76,8 @@ def _reach(law: Any, tail: float) -> tuple[float, float]:
     """The support, where it is finite; otherwise up to a tail, by a few searches on grids of one size."""
     support, panels = np.array(law.support()), np.asarray(law.breakpoints())
     low, high = panels[0], panels[-1]
+    if isinstance(law, rmt.laws.AbstractSpectralLaw) and not law._has_moments():
+        tail, high = 0.2, panels[3]  # smaller tails lie so far out that nothing else could be seen
     for _ in range(6):
         x = np.linspace(low, high, _NUM_POINTS)
         inside = np.asarray(_smaller_tail(law, jnp.asarray(x))) > tail

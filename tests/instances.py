@@ -121,6 +121,15 @@ LAWS: dict[str, Law] = {
         draws=mapped("InverseWishart(100, 400).eigenvalues", 20),
         caption="levels of InverseWishart(100, 400)",
     ),
+    "FreeLevy": Law(
+        "Free Lévy law",
+        "inverses of square Wishart matrices: the free stable law of index 1/2",
+        ("FreeLevy(1.0)",),
+        "FreeLevy(1.2)",
+        (Contract("FreeLevy(1.2)"),),
+        draws=mapped("InverseWishart(100, 100).eigenvalues", 20),
+        caption="levels of InverseWishart(100, 100)",
+    ),
     "Wachter": Law(
         "Wachter's law",
         "Jacobi (MANOVA) matrices",

@@ -156,6 +156,17 @@ def free_poisson(rate, jump):
     return Law("Nica and Speicher 2006, proposition 12.11", density, joints, inside(*joints), atoms)
 
 
+def free_levy() -> list[dict]:
+    """The law of 1/(2t)² for t of the quarter circle of radius 1, so that no integral reaches to infinity."""
+    density = lambda x: sqrt(4 * x - 1) / (2 * pi * x**2)
+    points = {single(x): 1 / (2 * sqrt(mpf(single(x)))) for x in (0.26, 0.5, 1, 4, 100, 1e6, 1e12)}
+    rows = values(quarter_circle(1)._replace(points=points.values()))
+    return [
+        {"x": x, "pdf": density(mpf(x)), "cdf": row["sf"], "sf": row["cdf"]}
+        for x, row in zip(points, rows, strict=True)
+    ]
+
+
 def fuss_catalan_2():
     def density(x):
         r = 27 + 3 * sqrt(max(81 - 12 * x, 0))
@@ -688,6 +699,8 @@ def entry(expression: str) -> dict:
         source, rows = "Fredholm determinants in ball arithmetic", superposed(*SUPERPOSED[expression])
     elif expression in BULK_GAP_RATIOS:
         source, rows = "bordered Fredholm determinants, 18 digits", bulk_gap_ratio(BULK_GAP_RATIOS[expression])
+    elif expression == "FreeLevy(1.0)":
+        source, rows = "Biane, in Bercovici and Pata 1999", free_levy()
     elif expression in PLANAR:
         source, rows = "the density in the plane", PLANAR[expression]()
     else:
@@ -699,7 +712,7 @@ def entry(expression: str) -> dict:
 
 def table(known: dict[str, dict]) -> dict:
     """All laws; those that are known are taken as they are."""
-    expressions = (*LAWS, *EDGES, *SPACINGS, *SUPERPOSED, *BULK_GAP_RATIOS, *PLANAR)
+    expressions = (*LAWS, *EDGES, *SPACINGS, *SUPERPOSED, *BULK_GAP_RATIOS, "FreeLevy(1.0)", *PLANAR)
     laws = [known[expression] if expression in known else entry(expression) for expression in expressions]
     return {"generator": "tests/golden/laws.py", "digits": DIGITS, "laws": laws}
 

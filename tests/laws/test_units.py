@@ -41,6 +41,7 @@ DEGREES: dict[str, dict[str, int]] = {
     "CircularPowerLaw": {"radius": 1},
     "DeformedSemicircle": {"locations": 1, "radius": 1},
     "EllipticLaw": {"scale": 1},
+    "FreeLevy": {"scale": 2},
     "FreePoisson": {"jump": 1},
     "GeneralMarchenkoPastur": {"population": 1},
     "InverseMarchenkoPastur": {"scale": 2},

@@ -102,6 +102,7 @@ LAWS: dict[type, tuple] = {
     laws.EllipticLaw: (_CORRELATION, _SCALE),
     laws.Empirical: (_numbers(3), _weights(3)),
     laws.FreeCompression: (_COIN, _SHARE),
+    laws.FreeLevy: (_SCALE,),
     laws.FreePoisson: (_RATIO, _SCALE),
     laws.FreePower: (_COIN, st.floats(1, 4)),
     laws.FreeProduct: (_POSITIVE, _POSITIVE),

@@ -25,7 +25,7 @@ from rmtjax._typing import Arrangement, RealScalarLike
 from rmtjax.laws._composed.orders import order_distribution
 from rmtjax.laws._composed.symmetrized import CONTINUOUS, Symmetrized
 from rmtjax.laws._core.base import AbstractLaw
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, with_moments
 from rmtjax.laws._spectra.semicircle import Semicircle
 from rmtjax.special.internal import bracketed_root
 
@@ -48,7 +48,7 @@ class PeriodicPadding(AbstractSpectralLaw):
     apart from the clipping of the order to [2, N], which the law includes. The derivation is at the top of the file.
 
     Args:
-        base: the law of the unpadded levels, which has no point masses and is the same at every order.
+        base: the law of the unpadded levels, which has moments and no point masses and is the same at every order.
         mixture: μ in (0, 1], the probability in the binomial law Bin(N, μ) of the order.
         arrangement: `"ascending"`, `"magnitude"` or `"random"`.
         order: N ≥ 1, an integer, or None for the limit N → ∞; static.
@@ -72,7 +72,7 @@ class PeriodicPadding(AbstractSpectralLaw):
     order: int | None = eqx.field(static=True)
 
     def __init__(self, base: AbstractLaw, mixture: RealScalarLike, arrangement: Arrangement, order: int | None = None):
-        self.base = base
+        self.base = with_moments("base", base)
         self.mixture = _checks.scalar("mixture", mixture)
         self.arrangement = _checks.choice("arrangement", arrangement, Arrangement)
         self.order = None if order is None else _checks.integer("order", order, at_least=1)

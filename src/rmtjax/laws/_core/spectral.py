@@ -6,7 +6,7 @@ limit from above.
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
 
 Transform = Callable[[Complex[Array, "..."]], Complex[Array, "..."]]
+Part = TypeVar("Part", bound=AbstractLaw)
 
 
 class AbstractSpectralLaw(AbstractLaw):
@@ -58,6 +59,10 @@ class AbstractSpectralLaw(AbstractLaw):
         A law with an infinite end has breakpoints of its own; a bounded law with breakpoints of its own says so.
         """
         return type(self)._breakpoints is AbstractLaw._breakpoints
+
+    def _has_moments(self) -> bool:
+        """Whether all moments are finite, whatever the parameters are; a law without them is refused as a free part."""
+        return True
 
     def _extent(self) -> tuple[Array, Array]:
         """A finite interval that holds the law, but for the rounding of its mass."""
@@ -249,6 +254,14 @@ def spectral_law(name: str, law: AbstractSpectralLaw) -> AbstractSpectralLaw:
     return law
 
 
+def with_moments(name: str, law: Part) -> Part:
+    """The law, if it and all laws that it is made of have moments."""
+    lacks_moments = lambda part: isinstance(part, AbstractSpectralLaw) and not part._has_moments()
+    if any(map(lacks_moments, jax.tree.leaves(law, is_leaf=lacks_moments))):
+        raise _checks.refusal(name, "be a law with finite moments", law)
+    return law
+
+
 class Affine(AbstractSpectralLaw):
     r"""The law of c X + d for X with a given law.
 
@@ -338,7 +351,9 @@ class Affine(AbstractSpectralLaw):
 
     def _moment(self, k: int) -> Float[Array, ""]:
         terms = (math.comb(k, j) * self.factor**j * self.law._moment(j) * self.shift ** (k - j) for j in range(k + 1))
-        return sum(terms, start=0 * self.factor)
+        # If the last moment is infinite, earlier ones may be, and their sum may be NaN.
+        last = self.factor**k * self.law._moment(k)
+        return jnp.where(jnp.isinf(last), last, sum(terms, start=0 * self.factor))
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         return tuple(self.factor**k * m for k, m in zip(orders, self.law._central_moments(*orders), strict=True))

@@ -15,7 +15,7 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.half_plane import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law, with_moments
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.gaps import are_few
 
@@ -93,7 +93,8 @@ class FreePower(AbstractFreePower):
         copies: t ≥ 1, finite.
 
     Raises:
-        ValueError: an argument is outside its range. Powers with t < 1 exist only for some laws.
+        ValueError: an argument is outside its range, or the law has no moments. Powers with t < 1 exist only for
+            some laws.
 
     Example:
         >>> import rmtjax as rmt
@@ -110,7 +111,7 @@ class FreePower(AbstractFreePower):
     copies: Annotated[Float[Array, ""], _checks.Rule(lambda t: (t >= 1) & (t < math.inf), "be finite and at least 1")]
 
     def __init__(self, law: AbstractSpectralLaw, copies: RealScalarLike):
-        self.law = spectral_law("law", law)
+        self.law = with_moments("law", spectral_law("law", law))
         self.copies = _checks.scalar("copies", copies)
 
     def _degrees(self) -> dict[str, int]:
@@ -133,7 +134,7 @@ class FreeCompression(AbstractFreePower):
         share: p in (0, 1], the size of the block over the size of the matrix.
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: an argument is outside its range, or the law has no moments.
 
     Example:
         >>> import rmtjax as rmt
@@ -149,7 +150,7 @@ class FreeCompression(AbstractFreePower):
     share: Annotated[Float[Array, ""], _checks.Rule(lambda p: (p > 0) & (p <= 1), "be in (0, 1]")]
 
     def __init__(self, law: AbstractSpectralLaw, share: RealScalarLike):
-        self.law = spectral_law("law", law)
+        self.law = with_moments("law", spectral_law("law", law))
         self.share = _checks.scalar("share", share)
 
     def _degrees(self) -> dict[str, int]:

@@ -22,7 +22,7 @@ from rmtjax._units import unit_near
 from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import diagonal_of_powers
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law, with_moments
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
@@ -43,8 +43,8 @@ class FreeProduct(AbstractFreeConvolution):
         b: another one.
 
     Raises:
-        ValueError: a part is not a spectral law, or has negative levels; from `moment`, if a part has an infinite end
-            and the order is above 20.
+        ValueError: a part is not a spectral law, has no moments, or has negative levels; from `moment`, if a part has
+            an infinite end and the order is above 20.
 
     Example:
         >>> import rmtjax as rmt
@@ -61,7 +61,7 @@ class FreeProduct(AbstractFreeConvolution):
     b: Annotated[AbstractSpectralLaw, _POSITIVE]
 
     def __init__(self, a: AbstractSpectralLaw, b: AbstractSpectralLaw):
-        self.a, self.b = spectral_law("a", a), spectral_law("b", b)
+        self.a, self.b = (with_moments(name, spectral_law(name, part)) for name, part in (("a", a), ("b", b)))
 
     def _size(self) -> Float[Array, ""] | None:
         sizes = self.a._size(), self.b._size()

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax.laws._core.half_plane import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law, with_moments
 from rmtjax.laws._free.convolution import AbstractFreeConvolution
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
@@ -30,7 +30,7 @@ class FreeSum(AbstractFreeConvolution):
         b: another one.
 
     Raises:
-        ValueError: a part is not a spectral law.
+        ValueError: a part is not a spectral law, or has no moments.
 
     Example:
         >>> import rmtjax as rmt
@@ -47,7 +47,7 @@ class FreeSum(AbstractFreeConvolution):
     b: AbstractSpectralLaw
 
     def __init__(self, a: AbstractSpectralLaw, b: AbstractSpectralLaw):
-        self.a, self.b = spectral_law("a", a), spectral_law("b", b)
+        self.a, self.b = (with_moments(name, spectral_law(name, part)) for name, part in (("a", a), ("b", b)))
 
     def _degrees(self) -> dict[str, int]:
         return {"a": 1, "b": 1}
