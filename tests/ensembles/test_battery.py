@@ -114,6 +114,7 @@ POOLED = [
     (rmt.HilbertSchmidt(400, 160), 6, (5e-5, 0.015), 1.5),
     (rmt.AltlandZirnbauer("AIII", 400, scale=0.7), 20, (-1.4, 1.4), 1.0),
     *further(
+        (rmt.InverseWishart(400, 400), 50, (0.3, 1000.0), 1.0),
         *((rmt.Wishart(400, m), 50, (0.05, 3.5), 1.0) for m in (160, 400)),
         (rmt.SampleCorrelation(400, 800), 8, (0.05, 3.5), 1.5),
         (rmt.Jacobi(400, 400, 600), 50, (0.01, 0.99), 1.0),

@@ -15,7 +15,7 @@ from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._core.matrix_density import cholesky_factor, exponent, log_inverse_bartlett
 from rmtjax.ensembles._laguerre.wishart import Wishart
-from rmtjax.laws import InverseMarchenkoPastur
+from rmtjax.laws import FreeLevy, InverseMarchenkoPastur
 from rmtjax.linalg.internal import adjoint
 from rmtjax.random.internal import triangular_band
 
@@ -28,10 +28,10 @@ class InverseWishart(AbstractEnsemble):
     because the singular values of the model are accurate to 4 eps of the largest one.
 
     Convention: $E|X_{ij}|^2 = 1$, so the mean is $s^2 m/(m - n + 1 - 2/\beta)$ times the identity where it exists. The
-    law is the law of $s^2/Y$, where Y has Marčenko and Pastur's law with the ratio n/m; for m = n its support is
-    unbounded and `law` raises `NotImplementedError`. For the inverse of the scatter matrix $XX^*$ use `scale=m**-0.5`.
-    For a scale matrix or real degrees of freedom see `CorrelatedInverseWishart`. A sample at β = 4 is a 2n×2n complex
-    matrix that has every eigenvalue twice.
+    law is the law of $s^2/Y$, where Y has Marčenko and Pastur's law with the ratio n/m: `laws.InverseMarchenkoPastur`,
+    and for m = n `laws.FreeLevy`, whose mean is infinite. For the inverse of the scatter matrix $XX^*$ use
+    `scale=m**-0.5`. For a scale matrix or real degrees of freedom see `CorrelatedInverseWishart`. A sample at β = 4
+    is a 2n×2n complex matrix that has every eigenvalue twice.
 
     Args:
         n: number of variables, n ≥ 1; static.
@@ -98,7 +98,7 @@ class InverseWishart(AbstractEnsemble):
     def _degree_in_scale(self) -> int:
         return 2
 
-    def _law(self) -> InverseMarchenkoPastur:
+    def _law(self) -> InverseMarchenkoPastur | FreeLevy:
         if self.m == self.n:
-            raise NotImplementedError("The limit law of InverseWishart for m = n has no bounded support.")
+            return FreeLevy(self.scale)
         return InverseMarchenkoPastur(self.n / self.m, self.scale)
