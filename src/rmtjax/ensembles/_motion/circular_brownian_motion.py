@@ -97,7 +97,8 @@ class CircularBrownianMotion(AbstractMotion):
         self, key: KeyScalar, matrix: Complex[Array, "rows rows"], duration: Float[Array, ""]
     ) -> Complex[Array, "rows rows"]:
         # Both factors of a symmetric or self-dual step move it, so they take half of the time.
-        time = self.scale**2 * duration / (1 if self.beta == 2 else 2)
+        # The square of the scale alone might overflow.
+        time = (self.scale * jnp.sqrt(duration)) ** 2 / (1 if self.beta == 2 else 2)
         v = unitary_motion(key, matrix.shape[0], time)
         if self.beta == 2:
             return _nearer_unitary(v @ matrix)

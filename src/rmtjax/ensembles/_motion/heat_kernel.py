@@ -1,7 +1,7 @@
 r"""Exact draws of Brownian motion on the unitary group.
 
 Let $dU = i\,dW\,U - \tfrac12 U\,dt$ (Itô) with $E|dW_{ij}|^2 = dt/n$. The density of $U(t)\,U(0)^{-1} = e^{iX}$ with
-respect to Haar measure is a sum over all logarithms $X$, with levels θ (Menotti and Onofri 1981, equation 2.13):
+respect to Haar measure is a sum over all logarithms $X$, with levels θ (Menotti and Onofri 1981):
 
 $$p_t(e^{iX}) \propto \sum_X \prod_{i<j} \frac{\theta_i - \theta_j}{2 \sin\frac{\theta_i - \theta_j}{2}}\;
     e^{-n \operatorname{tr} X^2/(2t)}.$$
@@ -27,7 +27,7 @@ from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._gaussian.matrices import GUE
 from rmtjax.linalg.internal import adjoint, decompose
 
-# A while of the length t > 1/4 takes the least work in steps with n t = 17.
+# A step takes exp(n² t²/576) proposals in the mean, so that a long way costs least in steps with n t = 17.
 _LONGEST, _LONGEST_OF_ORDER = 0.25, 16.0
 
 
