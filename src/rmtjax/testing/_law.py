@@ -213,8 +213,8 @@ def _check_quantile(
         message = f"{name}({probability}(x)) is {values[steep][worst]} at x = {x[steep][worst]}."
         require(error <= rtol * max(1.0, magnitude(pdf * x)), _CHECK, message)
         expected = support if name == "ppf" else support[::-1]
-        rounding = 64 * np.finfo(ends.dtype).eps * np.abs(support).max() if _searches_for_ends(law) else 0
-        close = (ends == expected) | (np.abs(ends - expected) <= rounding)
+        rounding = 64 * np.finfo(ends.dtype).eps * np.abs(support).max() if _searches_for_ends(law) else 0.0
+        close = np.isclose(ends, expected, rtol=0, atol=rounding)
         require(close, _CHECK, f"{name}(0), {name}(1) are {ends}, not {expected}.")
         require(np.isnan(wrong), _CHECK, f"{name} outside [0, 1] is {wrong}, not NaN.")
 
