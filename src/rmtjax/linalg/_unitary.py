@@ -10,6 +10,7 @@ from rmtjax._promotion import like
 from rmtjax.linalg._decompose import decompose, hermitian_part
 
 
+@jax.default_matmul_precision("highest")
 def unitary_phases(
     u: Complex[Array, "rows rows"], *, symmetric: bool = False, multiplicity: int = 1
 ) -> Float[Array, " n"]:

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy.integrate
@@ -9,6 +10,7 @@ import scipy.special
 import scipy.stats
 
 import rmtjax as rmt
+from rmtjax.ensembles._motion.heat_kernel import _factor, _log_acceptance
 from rmtjax.testing import check_derivatives
 from tests.ensembles.draws import dense_phases
 from tests.statistical import assert_law, assert_mean
@@ -84,7 +86,7 @@ def test_the_circular_ensemble_is_stationary(getkey, base, beta):
 
 
 def test_after_a_very_long_time_nothing_is_left_of_the_start(getkey):
-    # What would take 4·10¹² steps takes 650.
+    # What would take 4·10¹² steps is drawn at once.
     motion = rmt.CircularBrownianMotion([0.0, 0.1], 2)
     phases = paths(motion, np.array([1e12]), 400, getkey())[:, 0]
     half = np.diff(phases)[..., 0] / 2
@@ -109,6 +111,24 @@ def test_phases_are_those_of_the_matrices(getkey, beta, copies):
     np.testing.assert_allclose(np.sort(np.cos(phases[0])), np.sort(np.cos(start)), atol=20 * eps)
 
 
+def test_without_rejection_a_step_would_be_wrong(getkey):
+    # At this length a third of the proposals count, and without the rejection both means are 5 errors off.
+    n, time = 8, jnp.asarray(1.0)
+    factors = jax.jit(lambda keys: jax.lax.map(lambda key: _factor(key, n, time), keys, batch_size=1000))
+    trace = np.trace(np.asarray(factors(jax.random.split(getkey(), 30_000))), axis1=1, axis2=2)
+    assert_mean(trace.real, n * np.exp(-0.5))
+    assert_mean(np.abs(trace) ** 2, 1 + (n**2 - 1) * np.exp(-1.0))
+
+
+@pytest.mark.parametrize("reach", [0.3, 2.0, 5.0])
+def test_the_probability_of_acceptance(reach):
+    levels = [-reach / 2, -0.11, 0.07, reach / 2]
+    pairs = [mp.mpf(b) - mp.mpf(a) for i, a in enumerate(levels) for b in levels[i + 1 :]]
+    right = sum(mp.log(mp.sin(d / 2) / (d / 2)) + d**2 / 24 for d in pairs)
+    np.testing.assert_allclose(_log_acceptance(jnp.array(levels)), float(right), rtol=1e-9)
+    assert _log_acceptance(jnp.array([0.0, 6.3])) == -np.inf
+
+
 def test_many_steps_keep_the_matrix_unitary(getkey):
     matrix = np.asarray(rmt.CircularBrownianMotion(np.zeros(20), 2).sample(getkey(), jnp.linspace(0, 40, 60)))[-1]
     eps = np.finfo(matrix.dtype).eps
@@ -131,7 +151,7 @@ def test_derivatives_are_those_of_the_start(getkey, beta):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rmt.CircularBrownianMotion([0.0, np.inf]), "`levels` must be finite"),
+        (lambda: rmt.CircularBrownianMotion([0.0, np.inf]), "`initial` must be finite"),
         (lambda: rmt.CircularBrownianMotion(rmt.CUE(3), 1), "`initial` must have the symmetry of beta = 1, got CUE"),
         (lambda: rmt.CircularBrownianMotion(rmt.COE(3), 4), "`initial` must have the symmetry of beta = 4, got COE"),
         (lambda: rmt.CircularBrownianMotion([0.0, 1.0], 3), "`beta` must be 1, 2 or 4, got 3"),

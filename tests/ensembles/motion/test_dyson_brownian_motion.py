@@ -88,7 +88,7 @@ def test_the_gaussian_ensemble_is_stationary(getkey, base, beta):
 
 
 def test_from_orthogonal_to_unitary(getkey):
-    # A GOE whose entries get an imaginary part: E tr H⁴ of both parts by Wick's theorem at n = 2.
+    # A GOE whose entries get an imaginary part.
     motion = rmt.DysonBrownianMotion(rmt.GOE(2), 2)
     levels = paths(motion, [0.0, 0.5], 20_000, getkey())
     assert_mean((levels[:, 0] ** 2).sum(-1), 3.0)
@@ -142,6 +142,18 @@ def test_more_times_at_the_end_leave_a_path_as_it_is(getkey, motion):
     np.testing.assert_array_equal(motion.sample(key, 0.3), motion.sample(key, [0.3])[0])
 
 
+@pytest.mark.float32
+def test_long_times_forget_the_start():
+    dtype = jnp.zeros(0).dtype
+    motion = rmt.DysonBrownianMotion(rmt.GOE(3), 1, jnp.asarray(1.0, dtype), 0.5)
+    right = rmt.laws.Semicircle(jnp.asarray(2.0, dtype)).cdf(0.3)
+    for time in (100.0, 240.0, 4000.0, 1e20, 1e30):
+        np.testing.assert_allclose(motion.law(time).cdf(0.3), right, rtol=1e-5)
+    key, fast = jax.random.key(0), rmt.DysonBrownianMotion([0.0, 1.0], 2, 1.0, 1e20)
+    spread = np.ptp(fast.eigenvalues(key, 1e20)) * 1e10
+    assert 0.01 < spread < 10
+
+
 def test_streams_through_simulate(getkey):
     motion, times = rmt.DysonBrownianMotion(np.zeros(4), 2), jnp.array([0.5, 1.0])
     moments = rmt.simulate(lambda key: motion.eigenvalues(key, times).sum(-1), getkey(), 2000, reduce=rmt.Moments())
@@ -161,7 +173,8 @@ def test_derivatives(getkey):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rmt.DysonBrownianMotion([0.0, np.inf]), "`levels` must be finite"),
+        (lambda: rmt.DysonBrownianMotion([0.0, np.inf]), "`initial` must be finite"),
+        (lambda: rmt.DysonBrownianMotion(rmt.AltlandZirnbauer("DIII", 4), 4), "`initial` must have real matrices, or"),
         (lambda: rmt.DysonBrownianMotion(np.zeros((2, 2))), "`initial` must be a vector"),
         (lambda: rmt.DysonBrownianMotion([0.0, 1.0], 3), "`beta` must be 1, 2 or 4, got 3"),
         (lambda: rmt.DysonBrownianMotion([0.0, 1.0], 2, 0.0), "`scale` must be positive"),

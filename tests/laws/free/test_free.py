@@ -322,7 +322,7 @@ def test_the_deformed_semicircle_has_the_transform_of_its_equation():
 
 
 def test_more_gaps_than_are_searched_for_are_no_silence():
-    with pytest.warns(UserWarning, match="There may be 160 gaps"):
+    with pytest.warns(UserWarning, match="There may be 80 gaps"):
         assert FreePower(Empirical(np.arange(81.0)), 1.5).breakpoints().shape == (2,)
 
 

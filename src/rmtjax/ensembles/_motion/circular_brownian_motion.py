@@ -32,7 +32,8 @@ class CircularBrownianMotion(AbstractMotion):
     The circular ensemble of the same β is its stationary law. No equation is integrated. A step is $U \to V U$ for
     β = 2, $S \to V S V^T$ for symmetric S (β = 1) and $S \to V S V^D$ for self-dual S (β = 4), with $V^D = Z V^T Z^T$.
     Here V is Brownian motion on the unitary group, which is drawn from its exact law: a proposal with the spectrum of a
-    GUE is accepted or drawn again. A while t takes about $s^2 n t/16$ decompositions, O(n³) each, and at least one.
+    GUE is accepted or drawn again. For β = 2 a while t takes some max(4, n/10) s² t decompositions, O(n³) each, and at
+    least one. After s² t = 160 + 4 log n nothing is left of the start, and V is drawn at once.
 
     Convention: locally the motion is that of `DysonBrownianMotion` with the same n, β and s. For β = 2 and a start at
     phases 0, $E \operatorname{tr} U = n e^{-s^2 t/2}$ and $E |\operatorname{tr} U|^2 = 1 + (n^2 - 1) e^{-s^2 t}$. For
@@ -93,6 +94,7 @@ class CircularBrownianMotion(AbstractMotion):
             matrix = self.initial._sample(key)
         return matrix.astype(complex_dtype(self.scale.dtype))
 
+    @jax.default_matmul_precision("highest")
     def _moved(
         self, key: KeyScalar, matrix: Complex[Array, "rows rows"], duration: Float[Array, ""]
     ) -> Complex[Array, "rows rows"]:
@@ -101,11 +103,13 @@ class CircularBrownianMotion(AbstractMotion):
         time = (self.scale * jnp.sqrt(duration)) ** 2 / (1 if self.beta == 2 else 2)
         v = unitary_motion(key, matrix.shape[0], time)
         if self.beta == 2:
-            return _nearer_unitary(v @ matrix)
-        if self.beta == 1:
+            moved = _nearer_unitary(v @ matrix)
+        elif self.beta == 1:
             moved = _nearer_unitary(v @ matrix @ v.T)
-            return moved / 2 + moved.T / 2
-        return self_dual_part(_nearer_unitary(v @ matrix @ dual(v)))
+            moved = moved / 2 + moved.T / 2
+        else:
+            moved = self_dual_part(_nearer_unitary(v @ matrix @ dual(v)))
+        return jnp.where(time > 0, moved, matrix)
 
     def _levels(self, matrix: Complex[Array, "rows rows"]) -> Float[Array, " n"]:
         return unitary_phases(matrix, symmetric=self.beta == 1, multiplicity=self._multiplicity())

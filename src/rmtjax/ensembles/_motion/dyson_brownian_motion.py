@@ -1,5 +1,6 @@
 """Dyson's Brownian motion on the line."""
 
+import math
 from typing import Annotated
 
 import equinox as eqx
@@ -42,8 +43,8 @@ class DysonBrownianMotion(AbstractMotion):
 
     Args:
         initial: the n levels at time 0 in any order, differentiable: the matrix there is diagonal. Or an ensemble that
-            draws the matrix at time 0, real for β = 1, with 2n rows of quaternions or real for β = 4. For the
-            stationary process it is the Gaussian ensemble; a GOE at time 0 and β = 2 is the crossover to the GUE.
+            draws the matrix at time 0: real for β = 1, real or with a density of quaternions, as `GSE`, for β = 4. For
+            the stationary process it is the Gaussian ensemble; a GOE at time 0 and β = 2 is the crossover to the GUE.
         beta: 1, 2 or 4; static.
         scale: s > 0, in units of the levels per square root of the time; differentiable.
         reversion: θ ≥ 0, per time; differentiable.
@@ -107,17 +108,24 @@ class DysonBrownianMotion(AbstractMotion):
             levels = self.initial.levels
             return DeformedSemicircle(decay * levels, jnp.full_like(levels, 1 / self.n), radius)
         start = self.initial._law()
-        if not isinstance(start, AbstractSpectralLaw):
+        if not (isinstance(start, AbstractSpectralLaw) and start._has_moments()):
             raise NotImplementedError(
                 f"{type(start).__name__} at the start has no transforms, so it cannot be part of a sum."
             )
         return FreeSum(start.scaled(decay), Semicircle(radius))
 
+    def _felt(self, duration: Float[Array, ""]) -> Float[Array, ""]:
+        """The duration, or that after which the start is forgotten, if it is shorter: e^{-θt} is never 0."""
+        reverts = self.reversion > 0
+        longest = -0.9 * math.log(float(jnp.finfo(duration.dtype).tiny)) / jnp.where(reverts, self.reversion, 1)
+        return jnp.where(reverts, jnp.minimum(duration, longest), duration)
+
     def _decay(self, duration: Float[Array, ""]) -> Float[Array, ""]:
-        return jnp.exp(-self.reversion * duration)
+        return jnp.exp(-self.reversion * self._felt(duration))
 
     def _spread(self, duration: Float[Array, ""]) -> Float[Array, ""]:
-        """The scale of the Gaussian matrix that is added within a while, √v s."""
+        """The scale of the Gaussian matrix that is added within a while, s √v."""
+        duration = self._felt(duration)
         return self.scale * square_root(duration * exp_slope(-2 * self.reversion * duration))
 
     def _start(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
@@ -144,5 +152,13 @@ def _check_symmetry(initial: AbstractEnsemble, beta: DysonIndex) -> None:
         raise _checks.refusal("initial", "have real matrices for beta = 1", initial)
     if beta == 2 and rows == 2:
         raise _checks.refusal("initial", "have n rows for beta = 2", initial)
-    if beta == 4 and rows == 1 and not real:
-        raise _checks.refusal("initial", "have real matrices, or quaternions, for beta = 4", initial)
+    if beta == 4 and not (real or _has_quaternions(initial)):
+        raise _checks.refusal("initial", "have real matrices, or quaternions as a `GSE`, for beta = 4", initial)
+
+
+def _has_quaternions(initial: AbstractEnsemble) -> bool:
+    """Whether the density of the matrices is one of quaternions. Double levels alone do not make a matrix self-dual."""
+    try:
+        return initial._components() == 4
+    except NotImplementedError:
+        return False

@@ -30,4 +30,5 @@ class GivenLevels(AbstractEnsemble):
 
 def given_levels(levels: RealLike) -> GivenLevels:
     """The start at levels or phases that a user gives."""
-    return GivenLevels(_checks.vector("initial", _checks.weakly_typed("initial", levels)))
+    array = _checks.vector("initial", _checks.weakly_typed("initial", levels))
+    return GivenLevels(_checks.ALL_FINITE("initial", array))

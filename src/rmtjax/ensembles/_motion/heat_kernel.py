@@ -11,12 +11,13 @@ times $\prod_{i<j} \operatorname{sinc}\frac{\theta_i - \theta_j}{2}$, where sinc
 \operatorname{sinc}\frac d2 \le -\frac{d^2}{24}$ and $\sum_{i<j} d_{ij}^2 = n \operatorname{tr}(X - \bar x)^2$ with the
 mean level $\bar x$, a GUE whose part without the trace has the variance $t' = (1/t + 1/12)^{-1}$ instead of t is
 accepted with the probability $\exp \sum_{i<j} (\log \operatorname{sinc}\frac{d_{ij}}{2} + \frac{d_{ij}^2}{24})$. That
-is $\exp(-n^2 t^2/576)$ on average. A step that is too long for that is made of several, and stays exact.
+is about $\exp(-n^2 t^2/576)$ on average. A step that is too long for that is made of several, and stays exact.
 
 Terms with a difference beyond 2π are left out. Up to t = 1/4 they have less than 1e-30 of the mass.
 """
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -26,11 +27,14 @@ from rmtjax._promotion import complex_dtype
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._gaussian.matrices import GUE
 from rmtjax.linalg.internal import adjoint, decompose
+from rmtjax.random.internal import haar_isometry
 
-# A step takes exp(n² t²/576) proposals in the mean, so that a long way costs least in steps with n t = 17.
+# The first is for the terms that are left out. A step takes some exp(n² t²/576) proposals, so that a long way costs
+# least in steps with n t = 17.
 _LONGEST, _LONGEST_OF_ORDER = 0.25, 16.0
 
 
+@jax.default_matmul_precision("highest")
 def unitary_motion(key: KeyScalar, n: int, duration: Float[Array, ""]) -> Complex[Array, "n n"]:
     """Brownian motion on U(n) from the identity, after any while, in steps that each have the exact law.
 
@@ -38,7 +42,18 @@ def unitary_motion(key: KeyScalar, n: int, duration: Float[Array, ""]) -> Comple
         NotImplementedError: the duration is differentiated.
     """
     # By then E tr U, which decays last, is below 1e-34, and the law is Haar measure.
-    duration = jnp.minimum(_without_derivative(duration), 160 + 4 * math.log(n))
+    forgotten = 160 + 4 * math.log(n)
+    duration = _without_derivative(duration)
+    has_forgotten = duration >= forgotten
+    haar, moved = (partial(each, n=n) for each in (_haar, _moved))
+    return jax.lax.cond(has_forgotten, haar, moved, key, jnp.where(has_forgotten, 0, duration))
+
+
+def _haar(key: KeyScalar, duration: Float[Array, ""], n: int) -> Complex[Array, "n n"]:
+    return haar_isometry(key, n, n, 2, duration.dtype)
+
+
+def _moved(key: KeyScalar, duration: Float[Array, ""], n: int) -> Complex[Array, "n n"]:
     steps = jnp.ceil(duration / min(_LONGEST, _LONGEST_OF_ORDER / n))
     length = duration / jnp.maximum(steps, 1)
     factor = lambda i, product: _factor(jax.random.fold_in(key, i), n, length) @ product

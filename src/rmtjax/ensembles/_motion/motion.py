@@ -49,7 +49,8 @@ class AbstractMotion(AbstractModule):
         Args:
             key: a typed key.
             times: t ≥ 0, ascending, a vector or one number. More times at the end leave the path before them as it is;
-                a time in between makes it another draw of the same process.
+                a time in between makes it another draw of the same process. Where a step has the length 0, its
+                derivative by the time is infinite, and 0 is returned.
 
         Raises:
             ValueError: an argument is outside its range.

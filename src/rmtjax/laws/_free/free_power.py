@@ -40,7 +40,7 @@ class AbstractFreePower(AbstractFreeConvolution):
         levels = part._gap_levels()
         # In a gap F has one sign, and log F the angle 0 or π.
         both = jnp.concatenate([1 - copies * (1 - levels), copies * levels])
-        return jnp.sort(jnp.clip(both, 0, 1)) if are_few(both.size) else levels[:0]
+        return jnp.sort(jnp.clip(both, 0, 1)) if are_few(levels.size) else levels[:0]
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         part, copies, scale = self._part()
