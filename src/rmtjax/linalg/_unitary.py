@@ -8,6 +8,7 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax._promotion import like
 from rmtjax.linalg._decompose import decompose, hermitian_part
+from rmtjax.special.internal import unit_circle
 
 
 @jax.default_matmul_precision("highest")
@@ -40,7 +41,7 @@ def unitary_phases(
 
 
 def _turned(u: Complex[Array, "rows rows"], angle: Float[Array, ""]) -> Complex[Array, "rows rows"]:
-    return jax.lax.complex(jnp.cos(angle), -jnp.sin(angle)) * u
+    return unit_circle(-angle) * u
 
 
 def _cayley(u: Complex[Array, "rows rows"], angle: Float[Array, ""], symmetric: bool) -> Array:

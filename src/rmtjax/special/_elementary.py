@@ -1,7 +1,8 @@
 """Elementary functions whose plain formulas would cancel or have no derivative somewhere."""
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Complex, Float, Int
 
 from rmtjax._promotion import like
 
@@ -66,3 +67,8 @@ def log_slope(z: Float[Array, "..."]) -> Float[Array, "..."]:
     for k in range(9, -1, -1):
         series = 1 / (2 * k + 1) + square * series
     return jnp.where(near, 2 / (2 + small) * series, log_one_plus(large) / large)
+
+
+def unit_circle(angle: Float[Array, "..."]) -> Complex[Array, "..."]:
+    """The point e^{iθ}."""
+    return jax.lax.complex(jnp.cos(angle), jnp.sin(angle))

@@ -19,6 +19,7 @@ from rmtjax.special._elementary import log_slope as log_slope
 from rmtjax.special._elementary import logarithm as logarithm
 from rmtjax.special._elementary import square_root as square_root
 from rmtjax.special._elementary import t_minus_sin_t as t_minus_sin_t
+from rmtjax.special._elementary import unit_circle as unit_circle
 from rmtjax.special._elementary import whole_powers as whole_powers
 from rmtjax.special._error_functions import erf_ratio as erf_ratio
 from rmtjax.special._error_functions import erfcx as erfcx

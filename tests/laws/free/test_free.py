@@ -321,6 +321,13 @@ def test_the_deformed_semicircle_has_the_transform_of_its_equation():
     np.testing.assert_allclose(g, right, rtol=1e-13)
 
 
+def test_next_to_the_support_both_tails_are_exact():
+    law = FreeCompression(Empirical([-0.488, 0.2025], [0.135, 0.865]), 0.15)
+    x = jnp.linspace(-0.48, float(law.support()[0]) - 1e-6, 100)  # in the support of the part
+    np.testing.assert_array_equal(law.cdf(x), 0)
+    np.testing.assert_array_equal(law.sf(x), 1)
+
+
 def test_more_gaps_than_are_searched_for_are_no_silence():
     with pytest.warns(UserWarning, match="There may be 80 gaps"):
         assert FreePower(Empirical(np.arange(81.0)), 1.5).breakpoints().shape == (2,)

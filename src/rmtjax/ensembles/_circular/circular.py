@@ -17,7 +17,7 @@ from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble
 from rmtjax.laws import Uniform
 from rmtjax.linalg.internal import Verblunsky, eigenphase_counts, eigenphases
 from rmtjax.random.internal import dual, haar_isometry, self_dual_part
-from rmtjax.special.internal import log_circular_vandermonde, log_dyson
+from rmtjax.special.internal import log_circular_vandermonde, log_dyson, unit_circle
 
 _NONNEGATIVE_OR_INFINITE = _checks.Rule(lambda beta: beta >= 0, "not be negative")
 
@@ -205,9 +205,8 @@ class CircularBeta(AbstractCircular):
 
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
         coefficients = self._coefficients(key)
-        turn = lambda angle: jax.lax.complex(jnp.cos(angle), jnp.sin(angle))
-        phases = turn(coefficients.angle)
-        alpha = jnp.append((like(phases, coefficients.modulus) * phases)[::-1], turn(coefficients.boundary))
+        phases = unit_circle(coefficients.angle)
+        alpha = jnp.append((like(phases, coefficients.modulus) * phases)[::-1], unit_circle(coefficients.boundary))
         rho = jnp.append(jnp.sqrt(coefficients.complement)[::-1], 0)
         index = jnp.arange(self.n)
 

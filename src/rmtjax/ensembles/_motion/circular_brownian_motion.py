@@ -17,6 +17,7 @@ from rmtjax.ensembles._motion.heat_kernel import unitary_motion
 from rmtjax.ensembles._motion.motion import AbstractMotion
 from rmtjax.linalg.internal import adjoint, unitary_phases
 from rmtjax.random.internal import dual, self_dual_part
+from rmtjax.special.internal import unit_circle
 
 _START = {1: COE, 2: (CUE, COE), 4: CSE}
 
@@ -83,13 +84,10 @@ class CircularBrownianMotion(AbstractMotion):
         """The ascending phases in (-π, π] of the matrices `sample(key, times)`, with the same arguments and errors."""
         return self._along(self._levels_along, key, times)
 
-    def _multiplicity(self) -> int:
-        return 2 if self.beta == 4 else 1
-
     def _start(self, key: KeyScalar) -> Complex[Array, "rows rows"]:
         if isinstance(self.initial, GivenLevels):
             phases = jnp.repeat(self.initial.levels, self._multiplicity())
-            matrix = jnp.diag(jax.lax.complex(jnp.cos(phases), jnp.sin(phases)))
+            matrix = jnp.diag(unit_circle(phases))
         else:
             matrix = self.initial._sample(key)
         return matrix.astype(complex_dtype(self.scale.dtype))

@@ -14,7 +14,7 @@ from rmtjax._typing import DysonIndex, KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._gaussian.matrices import GOE, GSE, GUE
 from rmtjax.ensembles._motion.given_levels import GivenLevels, given_levels
-from rmtjax.ensembles._motion.motion import AbstractMotion, one_time
+from rmtjax.ensembles._motion.motion import AbstractMotion
 from rmtjax.laws import AbstractLaw, AbstractSpectralLaw, DeformedSemicircle, FreeSum, Semicircle
 from rmtjax.linalg.internal import hermitian_eigenvalues
 from rmtjax.special.internal import exp_slope, square_root
@@ -98,7 +98,8 @@ class DysonBrownianMotion(AbstractMotion):
             NotImplementedError: the law of the ensemble at the start is not known.
             ValueError: `time` is not a positive finite number.
         """
-        time, valid = one_time(time)
+        time = _checks.scalar("time", time, nonzero=True)
+        valid = _checks.POSITIVE.kept("time", time)
         self, time = in_one_precision((self, time))
         return _checks.masked(_checks.all_kept(valid, self._valid()), self._law(time))
 
@@ -141,7 +142,7 @@ class DysonBrownianMotion(AbstractMotion):
         return like(matrix, self._decay(duration)) * matrix + like(noise, self._spread(duration)) * noise
 
     def _levels(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, " n"]:
-        return hermitian_eigenvalues(matrix)[:: 2 if self.beta == 4 else 1]
+        return hermitian_eigenvalues(matrix)[:: self._multiplicity()]
 
 
 def _check_symmetry(initial: AbstractEnsemble, beta: DysonIndex) -> None:
@@ -152,11 +153,11 @@ def _check_symmetry(initial: AbstractEnsemble, beta: DysonIndex) -> None:
         raise _checks.refusal("initial", "have real matrices for beta = 1", initial)
     if beta == 2 and rows == 2:
         raise _checks.refusal("initial", "have n rows for beta = 2", initial)
-    if beta == 4 and not (real or _has_quaternions(initial)):
+    if beta == 4 and not (real or _is_quaternionic(initial)):
         raise _checks.refusal("initial", "have real matrices, or quaternions as a `GSE`, for beta = 4", initial)
 
 
-def _has_quaternions(initial: AbstractEnsemble) -> bool:
+def _is_quaternionic(initial: AbstractEnsemble) -> bool:
     """Whether the density of the matrices is one of quaternions. Double levels alone do not make a matrix self-dual."""
     try:
         return initial._components() == 4

@@ -28,6 +28,7 @@ from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._gaussian.matrices import GUE
 from rmtjax.linalg.internal import adjoint, decompose
 from rmtjax.random.internal import haar_isometry
+from rmtjax.special.internal import unit_circle
 
 # The first is for the terms that are left out. A step takes some exp(n² t²/576) proposals, so that a long way costs
 # least in steps with n t = 17.
@@ -45,15 +46,15 @@ def unitary_motion(key: KeyScalar, n: int, duration: Float[Array, ""]) -> Comple
     forgotten = 160 + 4 * math.log(n)
     duration = _without_derivative(duration)
     has_forgotten = duration >= forgotten
-    haar, moved = (partial(each, n=n) for each in (_haar, _moved))
-    return jax.lax.cond(has_forgotten, haar, moved, key, jnp.where(has_forgotten, 0, duration))
+    at_once, in_steps = (partial(each, n=n) for each in (_at_once, _in_steps))
+    return jax.lax.cond(has_forgotten, at_once, in_steps, key, jnp.where(has_forgotten, 0, duration))
 
 
-def _haar(key: KeyScalar, duration: Float[Array, ""], n: int) -> Complex[Array, "n n"]:
+def _at_once(key: KeyScalar, duration: Float[Array, ""], n: int) -> Complex[Array, "n n"]:
     return haar_isometry(key, n, n, 2, duration.dtype)
 
 
-def _moved(key: KeyScalar, duration: Float[Array, ""], n: int) -> Complex[Array, "n n"]:
+def _in_steps(key: KeyScalar, duration: Float[Array, ""], n: int) -> Complex[Array, "n n"]:
     steps = jnp.ceil(duration / min(_LONGEST, _LONGEST_OF_ORDER / n))
     length = duration / jnp.maximum(steps, 1)
     factor = lambda i, product: _factor(jax.random.fold_in(key, i), n, length) @ product
@@ -76,8 +77,7 @@ def _factor(key: KeyScalar, n: int, duration: Float[Array, ""]) -> Complex[Array
     levels = jnp.zeros(n, duration.dtype)
     start = key, jnp.asarray(False), levels, jnp.zeros((n, n), complex_dtype(levels.dtype))
     *_, levels, vectors = jax.lax.while_loop(lambda state: ~state[1], propose, start)
-    phases = jax.lax.complex(jnp.cos(levels), jnp.sin(levels))
-    return (vectors * phases[None]) @ adjoint(vectors)
+    return (vectors * unit_circle(levels)[None]) @ adjoint(vectors)
 
 
 def _log_acceptance(levels: Float[Array, " n"]) -> Float[Array, ""]:

@@ -12,9 +12,9 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import like
-from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
+from rmtjax._typing import DysonIndex, KeyScalar, RealLike
 
-TIMES = _checks.Rule(
+_TIMES = _checks.Rule(
     lambda times: ((times >= 0) & (times < math.inf)).all() & (times[1:] >= times[:-1]).all(),
     "be finite, at least 0 and ascending",
 )
@@ -27,6 +27,7 @@ class AbstractMotion(AbstractModule):
     """
 
     n: eqx.AbstractVar[int]
+    beta: eqx.AbstractVar[DysonIndex]
     scale: eqx.AbstractVar[Float[Array, ""]]
 
     @abstractmethod
@@ -42,6 +43,10 @@ class AbstractMotion(AbstractModule):
     @abstractmethod
     def _levels(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, " n"]:
         """The levels of a matrix on the way."""
+
+    def _multiplicity(self) -> int:
+        """How often a matrix has each level."""
+        return 2 if self.beta == 4 else 1
 
     def sample(self, key: KeyScalar, times: RealLike) -> Inexact[Array, "*times rows rows"]:
         """The matrices at some times of one path.
@@ -63,7 +68,7 @@ class AbstractMotion(AbstractModule):
         if array.ndim > 1:
             raise _checks.refusal("times", "be a number or a vector (use `jax.vmap` for several paths)", array.shape)
         vector = jnp.atleast_1d(array)
-        valid = TIMES.kept("times", vector)
+        valid = _TIMES.kept("times", vector)
         seen = self._run(hook, _checks.typed_key(key), vector, valid=valid)
         return seen if array.ndim else seen[0]
 
@@ -86,9 +91,3 @@ class AbstractMotion(AbstractModule):
         times = like(self.scale, times)
         durations = jnp.diff(times, prepend=jnp.zeros_like(times[:1]))
         return jax.lax.scan(step, (jnp.int32(0), self._start(start_key)), durations)[1]
-
-
-def one_time(time: RealScalarLike) -> tuple[Float[Array, ""], object]:
-    """A time after the start, and whether it is valid."""
-    array = _checks.scalar("time", time, nonzero=True)
-    return array, _checks.POSITIVE.kept("time", array)

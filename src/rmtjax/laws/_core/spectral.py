@@ -350,10 +350,10 @@ class Affine(AbstractSpectralLaw):
         return self._moved(self.law._sample(key, shape))
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        terms = (math.comb(k, j) * self.factor**j * self.law._moment(j) * self.shift ** (k - j) for j in range(k + 1))
+        scaled = [self.factor**j * self.law._moment(j) for j in range(k + 1)]
+        total = sum((math.comb(k, j) * scaled[j] * self.shift ** (k - j) for j in range(k + 1)), start=0 * self.factor)
         # If the last moment is infinite, earlier ones may be, and their sum may be NaN.
-        last = self.factor**k * self.law._moment(k)
-        return jnp.where(jnp.isinf(last), last, sum(terms, start=0 * self.factor))
+        return jnp.where(jnp.isinf(scaled[k]), scaled[k], total)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         return tuple(self.factor**k * m for k, m in zip(orders, self.law._central_moments(*orders), strict=True))

@@ -21,7 +21,7 @@ from rmtjax._units import times
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, spectral_law, with_moments
 from rmtjax.laws._free.fixed_point import fixed_point
 from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
 from rmtjax.laws._free.gaps import ends_of
@@ -29,6 +29,11 @@ from rmtjax.laws._free.gaps import ends_of
 # Tails are so many times wider than a bulk, up to where they vanish.
 _TAILS = 8
 _PARTS = np.array([1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 7 / 16, 1 / 2])
+
+
+def free_part(name: str, law: AbstractSpectralLaw) -> AbstractSpectralLaw:
+    """The law, if it can be a part of a sum, power or product."""
+    return with_moments(name, spectral_law(name, law))
 
 
 class AbstractFreeConvolution(AbstractLawOfTransforms):

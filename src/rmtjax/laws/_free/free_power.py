@@ -15,8 +15,8 @@ from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.half_plane import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law, with_moments
-from rmtjax.laws._free.convolution import AbstractFreeConvolution
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
 from rmtjax.laws._free.gaps import are_few
 
 
@@ -111,7 +111,7 @@ class FreePower(AbstractFreePower):
     copies: Annotated[Float[Array, ""], _checks.Rule(lambda t: (t >= 1) & (t < math.inf), "be finite and at least 1")]
 
     def __init__(self, law: AbstractSpectralLaw, copies: RealScalarLike):
-        self.law = with_moments("law", spectral_law("law", law))
+        self.law = free_part("law", law)
         self.copies = _checks.scalar("copies", copies)
 
     def _degrees(self) -> dict[str, int]:
@@ -150,7 +150,7 @@ class FreeCompression(AbstractFreePower):
     share: Annotated[Float[Array, ""], _checks.Rule(lambda p: (p > 0) & (p <= 1), "be in (0, 1]")]
 
     def __init__(self, law: AbstractSpectralLaw, share: RealScalarLike):
-        self.law = with_moments("law", spectral_law("law", law))
+        self.law = free_part("law", law)
         self.share = _checks.scalar("share", share)
 
     def _degrees(self) -> dict[str, int]:

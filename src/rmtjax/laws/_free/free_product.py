@@ -22,8 +22,8 @@ from rmtjax._units import unit_near
 from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import diagonal_of_powers
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law, with_moments
-from rmtjax.laws._free.convolution import AbstractFreeConvolution
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
 _POSITIVE = _checks.Rule(lambda law: law._carrier()[0] >= 0, "be a law of numbers that are not negative")
@@ -61,7 +61,7 @@ class FreeProduct(AbstractFreeConvolution):
     b: Annotated[AbstractSpectralLaw, _POSITIVE]
 
     def __init__(self, a: AbstractSpectralLaw, b: AbstractSpectralLaw):
-        self.a, self.b = (with_moments(name, spectral_law(name, part)) for name, part in (("a", a), ("b", b)))
+        self.a, self.b = free_part("a", a), free_part("b", b)
 
     def _size(self) -> Float[Array, ""] | None:
         sizes = self.a._size(), self.b._size()

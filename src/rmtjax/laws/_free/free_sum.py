@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax.laws._core.half_plane import upper_logs
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law, with_moments
-from rmtjax.laws._free.convolution import AbstractFreeConvolution
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
 from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
 
 
@@ -47,7 +47,7 @@ class FreeSum(AbstractFreeConvolution):
     b: AbstractSpectralLaw
 
     def __init__(self, a: AbstractSpectralLaw, b: AbstractSpectralLaw):
-        self.a, self.b = (with_moments(name, spectral_law(name, part)) for name, part in (("a", a), ("b", b)))
+        self.a, self.b = free_part("a", a), free_part("b", b)
 
     def _degrees(self) -> dict[str, int]:
         return {"a": 1, "b": 1}

@@ -32,7 +32,9 @@ class AbstractLawOfTransforms(AbstractSpectralLaw):
         above, below = jnp.imag(self._log_potential(in_plane(x))) / jnp.pi
         places, masses = self._atoms()
         here = like(x, jnp.subtract.outer(x, like(x, places)) == 0) @ like(x, masses)
-        return jnp.clip(here - below, 0, 1), jnp.clip(above, 0, 1)
+        below, above = jnp.clip(here - below, 0, 1), jnp.clip(above, 0, 1)
+        # Each has its own rounding. Between the support and the carrier both are exact.
+        return jnp.where(above == 0, 1, below), jnp.where(below == 0, 1, above)
 
     def _support(self) -> tuple[Array, Array]:
         ends = self._ends(jnp.zeros(0))
