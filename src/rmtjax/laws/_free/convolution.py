@@ -80,6 +80,10 @@ class AbstractFreeConvolution(AbstractLawOfTransforms):
         size = jnp.maximum(jnp.abs(lower), jnp.abs(upper))
         return jnp.maximum(upper - lower, size * float(jnp.finfo(size.dtype).eps) + float(jnp.finfo(size.dtype).tiny))
 
+    def _scale_at(self, z: Complex[Array, "..."]) -> Float[Array, "..."]:
+        """The size of what is next to z, and so of the subordinate point at the least."""
+        return jnp.broadcast_to(self._spread(), z.shape)
+
     def subordinate(self, z: ArrayLike) -> Complex[Array, "..."]:
         r"""The subordinate point ω(z) of the first part, with $\omega(\bar z) = \overline{\omega(z)}$.
 

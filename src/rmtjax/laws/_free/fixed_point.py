@@ -51,10 +51,11 @@ def fixed_point(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     theorem, and 0 where f' is 1.
 
     Args:
-        law: it has `_self_map(z, w)`, which returns f(w) and f'(w), and `_spread()`, roughly the size of the support.
+        law: it has `_self_map(z, w)`, which returns f(w) and f'(w); `_spread()`, roughly the size of the support; and
+            `_scale_at(z)`, the size of what is next to z.
         z: points of any shape.
     """
-    spread = law._spread().astype(jnp.real(z).dtype)
+    spread = law._scale_at(z).astype(jnp.real(z).dtype)
     start = jax.lax.complex(jnp.real(z), jnp.imag(z) + spread)
     never = jnp.zeros_like(start, bool)
     first = _Search(start, start, jnp.full_like(jnp.real(start), jnp.inf), never, never, jnp.zeros((), jnp.int32))
@@ -62,7 +63,7 @@ def fixed_point(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     search = jax.lax.while_loop(goes_on, lambda search: _step(law, z, spread, search), first)
     # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap.
     eps, infinite = float(jnp.finfo(spread.dtype).eps), search.moved >= _LOST
-    found = jnp.where(infinite, like(z, spread / eps), search.best)
+    found = jnp.where(infinite, like(z, law._spread() / eps), search.best)
     # In a gap the steps end close to the axis.
     on_axis = in_plane(jnp.real(found))
     image, slope = law._self_map(z, on_axis)
@@ -81,7 +82,7 @@ def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     return w, jnp.where(rest == 0, 0, change / jnp.where(rest == 0, 1, rest))
 
 
-def _step(law: Any, z: Complex[Array, "..."], spread: Float[Array, ""], search: _Search) -> _Search:
+def _step(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], search: _Search) -> _Search:
     info, w = jnp.finfo(spread.dtype), search.at
     small = float(info.eps) ** 0.5
     image, slope = law._self_map(z + like(z, jnp.where(search.beside, small * spread, 0)), w)
@@ -92,7 +93,8 @@ def _step(law: Any, z: Complex[Array, "..."], spread: Float[Array, ""], search: 
     across, move = image - jnp.conj(w), image - w
     width, moved = _square(across), _square(move) / jnp.maximum(_square(w), spread**2)
     r = move * jnp.conj(across) / like(w, width)
-    c = -slope * jnp.conj(across) ** 2 * like(w, jnp.imag(w) / jnp.imag(image) / width)
+    # A slope below its rounding is 0, also where the image is on the axis.
+    c = -slope * like(w, jnp.minimum(jnp.imag(w) / jnp.imag(image), 1 / info.eps)) * jnp.conj(across) / across
     c = c * like(w, jax.lax.rsqrt(jnp.maximum(_square(c), 1)))
     distance = _square(r)
     denominator = 1 - c + jnp.sqrt((1 - c) ** 2 + like(w, 4 * distance) * c)

@@ -12,6 +12,7 @@ positive axis.
 
 from typing import Annotated, Self
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float, Inexact
@@ -83,6 +84,11 @@ class FreeProduct(AbstractFreeConvolution):
     def _around(self, *intervals: tuple[Array, Array]) -> tuple[Array, Array]:
         (low, high), (lower, upper) = intervals
         return low * lower, high * upper
+
+    def _scale_at(self, z: Complex[Array, "..."]) -> Float[Array, "..."]:
+        # Beside an atom at 0 the subordinate point is a multiple of z.
+        spread, distance = super()._scale_at(z), jax.lax.stop_gradient(jnp.abs(z))
+        return jnp.where(distance == 0, spread, jnp.minimum(spread, distance))
 
     def _gap_levels(self) -> Float[Array, " k"]:
         return levels_of_pairs(self.a, self.b)
