@@ -276,6 +276,16 @@ LAWS: dict[str, Law] = {
         "total_repeat_length=400), jnp.array([300, 100]), 1, total_repeat_length=400) / 400).eigenvalues(key)",
         caption="levels of one matrix of order 400",
     ),
+    "CovarianceProfileLaw": Law(
+        "Variance profiles of data",
+        "sample covariances of data whose independent entries have several variances",
+        ("CovarianceProfileLaw([[1.0, 4.0]], 0.5)",),
+        "CovarianceProfileLaw([[0.6, 0.2], [0.3, 0.9]], 0.4, [0.6, 0.4], [0.7, 0.3])",
+        (Contract("CovarianceProfileLaw([[0.6, 0.2], [0.3, 0.9]], 2.5, [0.6, 0.4], [0.7, 0.3])", "never"),),
+        draws="jnp.linalg.eigvalsh((lambda data: data @ data.T / 800)(jax.random.normal(key, (400, 800)) * "
+        "jnp.repeat(jnp.array([1.0, 2.0]), 400)))",
+        caption="levels of one matrix of order 400",
+    ),
     "FreePower": Law(
         "Free powers",
         "the sum of several matrices in general position",

@@ -283,6 +283,28 @@ def variance_profile():
     return Law("Ajanki, Erdős and Krüger 2017, theorem 2.1: a quartic", density, joints, inside(-edge, edge))
 
 
+def covariance_profile():
+    """One type of rows and two of columns, with the variances 1 and 4: a cubic equation."""
+
+    # 1/g = x - 1/(2 - g) - 2/(1 - 2g), as v/(2 (1 - v g/2)) is 1/(2 - g) for v = 1 and 2/(1 - 2g) for v = 4.
+    def cubic(x):
+        """That times g (2 - g)(1 - 2g), the highest power first."""
+        return [2 * x, 2 - 5 * x, 2 * x, mpf(-2)]
+
+    def density(x):
+        roots = mpmath.polyroots(cubic(x), maxsteps=2000, extraprec=400)
+        return max(mpf(0), *(mpmath.im(g) for g in roots)) / pi
+
+    def end(*start):
+        value = lambda g, x: mpmath.polyval(cubic(x), g)
+        slope = lambda g, x: mpmath.polyval(cubic(x), g, derivative=1)[1]
+        return mpmath.findroot(lambda g, x: (value(g, x), slope(g, x)), start)[1]
+
+    lower, upper = end(mpf("-2.4848"), mpf("0.15556")), end(mpf("0.24873"), mpf("8.5712"))
+    joints = (lower, mpf("0.5"), 1, 2, 3, 4, 6, upper)
+    return Law("Burda, Jurkiewicz and Wacław 2005: a cubic", density, joints, inside(lower, upper))
+
+
 # Laws made of others.
 
 
@@ -625,6 +647,7 @@ LAWS = {
     "Affine(Semicircle(2.0), -0.5, 0.0)": lambda: semicircle(1.0),
     "FreeSum(Empirical([-1.0, 1.0]), Semicircle(1.0))": deformed_semicircle,
     "VarianceProfileLaw([[1.0, 0.25], [0.25, 4.0]], [0.75, 0.25])": variance_profile,
+    "CovarianceProfileLaw([[1.0, 4.0]], 0.5)": covariance_profile,
     "FreePower(Empirical([-1.0, 1.0]), 3.0)": lambda: kesten_mckay(3.0),
     "FreeCompression(Semicircle(2.0), 0.25)": lambda: semicircle(1.0),
     "FreeProduct(MarchenkoPastur(1.0), MarchenkoPastur(1.0))": fuss_catalan_2,

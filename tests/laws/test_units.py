@@ -39,6 +39,7 @@ DEGREES: dict[str, dict[str, int]] = {
     "BuresLaw": {"scale": 1},
     "CircularLaw": {"radius": 1, "inner": 1},
     "CircularPowerLaw": {"radius": 1},
+    "CovarianceProfileLaw": {"variances": 1},
     "DeformedSemicircle": {"locations": 1, "radius": 1},
     "EllipticLaw": {"scale": 1},
     "FreeLevy": {"scale": 2},

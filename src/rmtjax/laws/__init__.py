@@ -38,6 +38,7 @@ from rmtjax.laws._extremes.hard_edge import HardEdge as HardEdge
 from rmtjax.laws._extremes.stochastic_airy import StochasticAiry as StochasticAiry
 from rmtjax.laws._extremes.tracy_widom import TracyWidom as TracyWidom
 from rmtjax.laws._finite_n.level_density import LevelDensity as LevelDensity
+from rmtjax.laws._free.covariance_profile import CovarianceProfileLaw as CovarianceProfileLaw
 from rmtjax.laws._free.deformed_semicircle import DeformedSemicircle as DeformedSemicircle
 from rmtjax.laws._free.empirical import Empirical as Empirical
 from rmtjax.laws._free.equivalents import log_det_equivalent as log_det_equivalent

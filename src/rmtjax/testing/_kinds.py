@@ -97,6 +97,12 @@ LAWS: dict[type, tuple] = {
     laws.CircularPowerLaw: (st.sampled_from([1, 2, 3]), _SCALE),
     laws.ComplexSpacingRatio: (),
     laws.CrossoverSurmise: (st.floats(0, 1),),
+    laws.CovarianceProfileLaw: (
+        _numbers(4, 0.05, 2).map(lambda values: values.reshape(2, 2)),
+        st.floats(0.1, 4),
+        _weights(2),
+        _weights(2),
+    ),
     laws.DeformedSemicircle: (_numbers(2), _weights(2), _SCALE),
     laws.EigenvectorIntensity: (st.just(5), _DYSON),
     laws.EllipticLaw: (_CORRELATION, _SCALE),

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmtjax.laws import (
+    CovarianceProfileLaw,
     DeformedSemicircle,
     Empirical,
     FreeCompression,
@@ -53,6 +54,13 @@ KINDS = {
     "a product of Wishart matrices": st.builds(FreeProduct, WISHART, OTHER),
     "a product with noise": st.builds(lambda a, b, c: FreeSum(FreeProduct(a, b), c), POSITIVE, WISHART, NOISE),
     "a spectrum with noise": st.builds(DeformedSemicircle, numbers(-2, 2, 3), shares(3), st.floats(0.3, 3.0)),
+    "a profile of data": st.builds(
+        lambda v, c, u, w: CovarianceProfileLaw(v.reshape(2, 2), c, u, w),
+        numbers(0.05, 3.0, 4),
+        st.floats(0.1, 5.0),
+        shares(2),
+        shares(2),
+    ),
     "a profile": st.builds(
         lambda m, w, a: VarianceProfileLaw(m.reshape(2, 2) @ m.reshape(2, 2).T + 0.05, w, a),
         numbers(0.0, 1.0, 4),

@@ -5,9 +5,8 @@ parts (Ajanki, Erdős and Krüger 2017, theorem 2.1), and the solution on the re
 converges slowly near the ends of bands. Here Anderson's method takes its steps: from the last five steps it finds the
 combination that the map moves least, relative to |g|.
 
-In a gap the solution is real, and it is the one that attracts: the derivative $|g|^2 \sigma'(g)$ of the map has a
-spectral radius below 1. The search may end at another real solution, or nowhere. Then it starts again from a point
-beside it, in the direction in which the map leads away.
+A search on the axis may end at a wrong real solution, or nowhere. A wrong one is seen, as the map leads away from it:
+there imaginary parts grow. Then the solution is followed from high above the axis down to it.
 """
 
 from typing import Any, NamedTuple
@@ -25,7 +24,6 @@ _DEPTH = 5
 _MOST_STEPS = 300
 # Without progress for so many steps the method forgets what it has seen.
 _PATIENCE = 12
-_MOST_STARTS = 4
 _POWER_STEPS = 12
 
 
@@ -43,11 +41,11 @@ class _Search(NamedTuple):
     idle: Int[Array, "..."]  # the number of steps without progress
     done: Bool[Array, "..."]
     number: Int[Array, ""]
+    is_first: Bool[Array, ""]  # whether no search has failed
 
 
 class _Starts(NamedTuple):
     found: Complex[Array, "... n"]
-    start: Complex[Array, "... n"]
     done: Bool[Array, "..."]
     number: Int[Array, ""]
 
@@ -59,30 +57,32 @@ def dyson_solution(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "... n"
     Derivatives are those of the implicit function theorem.
 
     Args:
-        law: it has `_dyson_map(z, g)`, which is $1/(z - a - σ(g))$, `_energy_matrix(g)`, the derivative of σ, and
-            `weights`, a number for each component.
+        law: it has `_start(z)`, `_dyson_map(z, g)`, which is $1/(z - a - σ(g))$, `_energy_matrix(g)`, the derivative
+            of σ, and `weights`, a number for each component.
         z: points of any shape.
     """
-    dtype = jnp.real(z).dtype
+    start = jnp.broadcast_to(law._start(z)[..., None], (*z.shape, law.weights.size))
+    eps = float(jnp.finfo(z.dtype).eps)
     lower, upper = law._carrier()
-    spread = like(jnp.real(z), upper - lower)
-    start = 1 / jax.lax.complex(jnp.real(z), jnp.imag(z) + spread)
-    start = jnp.broadcast_to(start[..., None], (*z.shape, law.weights.size))
-    eps = float(jnp.finfo(dtype).eps)
+    # On the axis itself, and if that fails, from above down to the axis.
+    heights = [0.0, *2.0 ** np.arange(0, int(np.log2(eps)) - 3, -1), 0.0]
+    heights = (upper - lower).astype(jnp.real(z).dtype) * np.asarray(heights, jnp.real(z).dtype)
 
     def again(starts: _Starts) -> _Starts:
-        found = jnp.where(starts.done[..., None], starts.found, _searched(law, z, starts.start, starts.done))
+        there = jax.lax.complex(jnp.real(z), jnp.imag(z) + heights[starts.number])
+        found = jnp.where(starts.done[..., None], starts.found, _searched(law, there, starts))
         on_axis = in_plane(jnp.real(found))
         is_real = (_movement(law, z, on_axis) <= 64 * eps) & (jnp.imag(z) == 0)
         found = jnp.where(is_real[..., None], on_axis, found)
-        vector, radius = _perron(law, found)
-        # At the very end of a gap the radius is 1.
-        wrong = (is_real & (radius > 1 + eps**0.4)) | (~is_real & (_movement(law, z, found) > 512 * eps))
-        beside = jax.lax.complex(jnp.real(found), jnp.imag(found) - jnp.abs(found) * vector)
-        return _Starts(found, jnp.where(wrong[..., None], beside, found), ~wrong, starts.number + 1)
+        # In a band the radius is 1.
+        wrong = _radius(law, found) > 1 + eps**0.4
+        wrong = wrong | (~is_real & (_movement(law, z, found) > 512 * eps))
+        highest = 1 / jax.lax.complex(jnp.real(z), jnp.imag(z) + heights[1])[..., None]
+        start = jnp.where(starts.number == 0, highest, found)
+        return _Starts(jnp.where(wrong[..., None], start, found), starts.done | ~wrong, starts.number + 1)
 
-    first = _Starts(start, start, jnp.zeros_like(jnp.real(z), bool), jnp.zeros((), jnp.int32))
-    goes_on = lambda starts: ~jnp.all(starts.done) & (starts.number < _MOST_STARTS)
+    first = _Starts(start, jnp.zeros_like(jnp.real(z), bool), jnp.zeros((), jnp.int32))
+    goes_on = lambda starts: ~jnp.all(starts.done) & (starts.number < heights.size)
     return jax.lax.while_loop(goes_on, again, first).found
 
 
@@ -105,12 +105,17 @@ def _movement(law: Any, z: Complex[Array, "..."], g: Complex[Array, "... n"]) ->
     return jnp.max(jnp.where(zero, jnp.inf, jnp.abs(law._dyson_map(z, g) - g) / jnp.abs(g)), axis=-1)
 
 
-def _perron(law: Any, g: Complex[Array, "... n"]) -> tuple[Float[Array, "... n"], Float[Array, "..."]]:
-    """The direction that the derivative |g|² σ'(g) of the map at a real g enlarges most, and its factor."""
+def _radius(law: Any, g: Complex[Array, "... n"]) -> Float[Array, "..."]:
+    r"""A lower bound of the factor by which the map enlarges some imaginary parts, by Collatz and Wielandt.
+
+    With $-\operatorname{Im} σ(g) = A(-\operatorname{Im} g)$ and positive A a solution has
+    $-\operatorname{Im} g = |g|^2 (\operatorname{Im} z - A \operatorname{Im} g)$, so that the spectral radius of
+    $|g|^2 A$ is at most 1.
+    """
 
     def image(vector: Float[Array, "... n"]) -> Float[Array, "... n"]:
         _, change = jax.jvp(law._self_energy, (g,), (in_plane(vector),))
-        return jnp.abs(g) ** 2 * jnp.real(change)
+        return jnp.abs(g) ** 2 * jnp.abs(change)
 
     def step(_: Array, vector: Float[Array, "... n"]) -> Float[Array, "... n"]:
         # Without the shift two directions with opposite factors would take turns.
@@ -118,12 +123,11 @@ def _perron(law: Any, g: Complex[Array, "... n"]) -> tuple[Float[Array, "... n"]
         return vector / jnp.max(vector, axis=-1, keepdims=True)
 
     vector = jax.lax.fori_loop(0, _POWER_STEPS, step, jnp.ones_like(jnp.real(g)))
-    return vector, jnp.sum(image(vector) * vector, axis=-1) / jnp.sum(vector**2, axis=-1)
+    return jnp.min(image(vector) / vector, axis=-1)
 
 
-def _searched(
-    law: Any, z: Complex[Array, "..."], start: Complex[Array, "... n"], done: Bool[Array, "..."]
-) -> Complex[Array, "... n"]:
+def _searched(law: Any, z: Complex[Array, "..."], starts: _Starts) -> Complex[Array, "... n"]:
+    start, done = starts.found, starts.done
     unknown = jnp.full_like(jnp.real(z), jnp.inf)
     # More differences than there are real unknowns depend on each other.
     depth = min(_DEPTH, 2 * start.shape[-1])
@@ -140,6 +144,7 @@ def _searched(
         idle=jnp.zeros_like(done, jnp.int32),
         done=done,
         number=jnp.zeros((), jnp.int32),
+        is_first=starts.number == 0,
     )
     goes_on = lambda search: ~jnp.all(search.done) & (search.number < _MOST_STEPS)
     return jax.lax.while_loop(goes_on, lambda search: _step(law, z, search), first).best
@@ -169,13 +174,15 @@ def _step(law: Any, z: Complex[Array, "..."], search: _Search) -> _Search:
     plain = g + move / 2
     change = jnp.sum(factors[..., None] * (steps + turns / 2), axis=0)
     there = plain - times(change, size)
-    # Where it would leave the half plane, the imaginary part is that of the plain step.
-    there = jnp.where(jnp.imag(there) > 0, jax.lax.complex(jnp.real(there), jnp.imag(plain)), there)
+    # Where it would leave the half plane: the mirror image is as near to a real solution, and the imaginary part of the
+    # plain step is farther from a wrong one.
+    inside = jnp.where(search.is_first, -jnp.imag(there), jnp.imag(plain))
+    there = jax.lax.complex(jnp.real(there), jnp.where(jnp.imag(there) > 0, inside, jnp.imag(there)))
     usable = jnp.all(jnp.isfinite(jnp.real(there)) & jnp.isfinite(jnp.imag(there)) & (there != 0), axis=-1)
     there = jnp.where(usable[..., None], there, plain)
     best = jnp.where(better[..., None], g, search.best)
     at = jnp.where(done[..., None], g, there)
-    return _Search(at, g, move, steps, turns, products, best, lowest, idle, done, search.number + 1)
+    return _Search(at, g, move, steps, turns, products, best, lowest, idle, done, search.number + 1, search.is_first)
 
 
 def _combination(products: Complex[Array, "d d ..."], right: Complex[Array, "d ..."]) -> Complex[Array, "d ..."]:

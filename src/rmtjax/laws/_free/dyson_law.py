@@ -37,7 +37,6 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
     """A law with the transform of an equation of vectors."""
 
     weights: eqx.AbstractVar[Float[Array, " n"]]  # the frequencies of the types of rows
-    means: eqx.AbstractVar[Float[Array, " n"]]  # the expectations a on the diagonal
 
     @abstractmethod
     def _self_energy(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
@@ -52,8 +51,13 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
         """The function Φ(g)."""
 
     def _shifts(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
-        """The sum a + σ(g)."""
-        return like(g, self.means).reshape([1] * (g.ndim - 1) + [-1]) + self._self_energy(g)
+        """The sum a + σ(g), without expectations a unless a law says otherwise."""
+        return self._self_energy(g)
+
+    def _start(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        """Where the search for g begins, in the lower half plane."""
+        lower, upper = self._carrier()
+        return 1 / jax.lax.complex(jnp.real(z), jnp.imag(z) + like(jnp.real(z), upper - lower))
 
     def _dyson_map(self, z: Complex[Array, "..."], g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
         return 1 / (z[..., None] - self._shifts(g))
@@ -90,7 +94,9 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
         def is_narrow(lanes: Lanes) -> Bool[Array, " m"]:
             """Whether the width is small against the size of the law and against the gap, if there is one."""
             width, middle = lanes.upper - lanes.lower, lanes.middle()
-            gaps = jnp.concatenate([size[None], jnp.repeat(middle[2::2] - middle[1:-1:2], 2), size[None]])
+            # A lower end close to 0 has an atom or a hard edge at 0 beside it.
+            lowest = jnp.where(lower == 0, jnp.abs(middle[:1]), size)
+            gaps = jnp.concatenate([lowest, jnp.repeat(middle[2::2] - middle[1:-1:2], 2), size[None]])
             bands = jnp.repeat(middle[1::2] - middle[::2], 2)
             near = lanes.found & (width <= jnp.minimum(eps**0.5 * size, jnp.minimum(gaps, bands) / 64))
             return near | (~lanes.found & (width <= eps**0.75 * size)) | (width <= 4 * eps * size)

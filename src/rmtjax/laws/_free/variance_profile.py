@@ -102,6 +102,9 @@ class VarianceProfileLaw(AbstractDysonLaw):
         profile = self._profile().T.astype(jnp.real(g).dtype)
         return jax.lax.complex(jnp.real(g) @ profile, jnp.imag(g) @ profile)
 
+    def _shifts(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
+        return like(g, self.means).reshape([1] * (g.ndim - 1) + [-1]) + self._self_energy(g)
+
     def _energy_matrix(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n n"]:
         return jnp.broadcast_to(like(g, self._profile()), (*g.shape, g.shape[-1]))
 
