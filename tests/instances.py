@@ -186,6 +186,13 @@ LAWS: dict[str, Law] = {
         "DeformedSemicircle([-0.5, 0.5], [0.5, 0.5], 1.5)",
         (Contract("DeformedSemicircle([1.0, -1.0, 0.25], [0.25, 0.125, 0.625], 1.0)"),),
     ),
+    "EquilibriumMeasure": Law(
+        "Equilibrium measures",
+        "matrices in a polynomial potential",
+        ("EquilibriumMeasure([0.0, 0.5, 0.0, 0.25])", "EquilibriumMeasure([0.0, -2.0, 0.0, 0.25], 2)"),
+        "EquilibriumMeasure([0.3, -2.0, 0.1, 0.25], 2)",
+        (Contract("EquilibriumMeasure([0.3, -2.0, 0.1, 0.25], 2)", "never"),),
+    ),
     "Uniform": Law(
         "Uniform law",
         "a part for others, and independent levels",

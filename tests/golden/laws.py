@@ -314,6 +314,22 @@ def mixture():
     return Law("its two parts", density, (-2, -1, 2), inside(-2, -1, 2))
 
 
+def quartic_potential():
+    """The potential x²/2 + x⁴/4, whose end b solves b²/2 + 3b⁴/8 = 2."""
+    square = 2 * (sqrt(mpf(13)) - 1) / 3
+    density = lambda x: (x**2 + 1 + square / 2) * sqrt(max(square - x**2, 0)) / (2 * pi)
+    joints = (-sqrt(square), sqrt(square))
+    return Law("Brézin, Itzykson, Parisi and Zuber 1978", density, joints, inside(*joints))
+
+
+def double_well():
+    """The potential x⁴/4 - 2x², with the square roots of 2 and 6 as ends."""
+    density = lambda x: abs(x) * sqrt(max((x**2 - 2) * (6 - x**2), 0)) / (2 * pi)
+    low, high = sqrt(mpf(2)), sqrt(mpf(6))
+    points = inside(-high, -low) + inside(low, high)
+    return Law("its Stieltjes transform, in closed form", density, (-high, -low, low, high), points)
+
+
 def symmetrized():
     base = marchenko_pastur(0.25)
     low, high = base.joints
@@ -640,6 +656,8 @@ LAWS = {
     "KestenMcKay(3.0)": lambda: kesten_mckay(3.0),
     "KestenMcKay(10.0)": lambda: kesten_mckay(10.0),
     "BuresLaw()": bures,
+    "EquilibriumMeasure([0.0, 0.5, 0.0, 0.25])": quartic_potential,
+    "EquilibriumMeasure([0.0, -2.0, 0.0, 0.25], 2)": double_well,
     "DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], 1.0)": deformed_semicircle,
     "GeneralMarchenkoPastur(0.0625, [1.0, 16.0])": general_marchenko_pastur,
     "Mixture([0.25, 0.75], [Semicircle(2.0), Uniform(-1.0, 2.0)])": mixture,

@@ -66,7 +66,16 @@ WITHOUT = {
     "TruncatedUnitaryLaw",
 }
 # The units of these are those of their parts, or of squares; laws/free has tests.
-OF_PARTS = {"Affine", "Empirical", "FreeCompression", "FreePower", "FreeProduct", "FreeSum", "VarianceProfileLaw"}
+OF_PARTS = {
+    "Affine",
+    "Empirical",
+    "EquilibriumMeasure",
+    "FreeCompression",
+    "FreePower",
+    "FreeProduct",
+    "FreeSum",
+    "VarianceProfileLaw",
+}
 
 POINTS = jnp.array([0.04, 0.3, 0.5, 0.8, 0.97])
 ARGUMENTS = jnp.array([0.04, 0.08])

@@ -76,6 +76,7 @@ from rmtjax.laws._spacings.superposed_spacing import SuperposedSpacing as Superp
 from rmtjax.laws._spacings.wigner_surmise import WignerSurmise as WignerSurmise
 from rmtjax.laws._spectra.arcsine import Arcsine as Arcsine
 from rmtjax.laws._spectra.bures import BuresLaw as BuresLaw
+from rmtjax.laws._spectra.equilibrium_measure import EquilibriumMeasure as EquilibriumMeasure
 from rmtjax.laws._spectra.free_levy import FreeLevy as FreeLevy
 from rmtjax.laws._spectra.free_poisson import FreePoisson as FreePoisson
 from rmtjax.laws._spectra.fuss_catalan import FussCatalan as FussCatalan

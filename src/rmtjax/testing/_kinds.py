@@ -107,6 +107,10 @@ LAWS: dict[type, tuple] = {
     laws.EigenvectorIntensity: (st.just(5), _DYSON),
     laws.EllipticLaw: (_CORRELATION, _SCALE),
     laws.Empirical: (_numbers(3), _weights(3)),
+    laws.EquilibriumMeasure: (
+        _numbers(2, 0.1, 2).map(lambda v: jnp.stack([v[0] - 1, v[1], 0 * v[0], v[0]])),
+        st.just(1),
+    ),
     laws.FreeCompression: (_COIN, _SHARE),
     laws.FreeLevy: (_SCALE,),
     laws.FreePoisson: (_RATIO, _SCALE),

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax._promotion import like
 
 
-def power(series: Float[Array, " k"], exponent: int) -> Float[Array, " k"]:
+def power(series: Float[Array, " k"], exponent: float) -> Float[Array, " k"]:
     """The coefficients of a power of a series whose first coefficient is not 0, by Euler's recursion."""
     return _power(series, exponent, series[0] ** exponent)
 
@@ -19,11 +19,11 @@ def diagonal_of_powers(series: Float[Array, " k"], exponents: Int[Array, " k"]) 
     return jnp.diagonal(powers)
 
 
-def _power(series: Float[Array, " k"], exponent: int | Int[Array, ""], first: Float[Array, ""]) -> Float[Array, " k"]:
+def _power(series: Float[Array, " k"], exponent: float | Int[Array, ""], first: Float[Array, ""]) -> Float[Array, " k"]:
     i = jnp.arange(series.size)
 
     def step(j: Array, found: Float[Array, " k"]) -> Float[Array, " k"]:
-        factors = ((exponent + 1) * i - j).astype(series.dtype) * series
+        factors = (like(series, exponent + 1) * like(series, i) - like(series, j)) * series
         terms = jnp.where(i <= j, factors * found[jnp.maximum(j - i, 0)], 0)
         return found.at[j].set(jnp.sum(terms) / (like(series, j) * series[0]))
 
