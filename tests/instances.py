@@ -293,6 +293,15 @@ LAWS: dict[str, Law] = {
         "jnp.repeat(jnp.array([1.0, 2.0]), 400)))",
         caption="levels of one matrix of order 400",
     ),
+    "FreePolynomial": Law(
+        "Polynomials",
+        "a polynomial of independent Gaussian matrices",
+        ('FreePolynomial({"xy": 1.0, "yx": 1.0})',),
+        'FreePolynomial({"": 0.2, "x": 0.4, "xy": 0.7, "yx": 0.7})',
+        (Contract('FreePolynomial({"x": 0.4, "xy": 0.7, "yx": 0.7})', "never"),),
+        draws="(lambda x, y: eigvalsh(x @ y + y @ x))(*map(GUE(400).sample, jax.random.split(key)))",
+        caption="levels of XY + YX for two matrices of order 400",
+    ),
     "FreePower": Law(
         "Free powers",
         "the sum of several matrices in general position",

@@ -305,6 +305,21 @@ def covariance_profile():
     return Law("Burda, Jurkiewicz and Wacław 2005: a cubic", density, joints, inside(lower, upper))
 
 
+def anticommutator():
+    """All even free cumulants of XY + YX are 2, so R = 2g/(1 - g²), and G solves z G³ + G² - z G + 1 = 0."""
+    edge = sqrt((11 + 5 * sqrt(mpf(5))) / 2)
+
+    def density(x):
+        if x == 0:
+            return 1 / pi
+        roots = mpmath.polyroots([x, 1, -x, 1], maxsteps=2000, extraprec=400)
+        return max(-mpmath.im(root) for root in roots) / pi
+
+    # Singular points are not far from the axis.
+    joints = (-edge, *(mpf(k) / 2 for k in range(-5, 6)), edge)
+    return Law("Nica and Speicher 1998: a cubic equation", density, joints, inside(-edge, edge))
+
+
 # Laws made of others.
 
 
@@ -666,6 +681,7 @@ LAWS = {
     "FreeSum(Empirical([-1.0, 1.0]), Semicircle(1.0))": deformed_semicircle,
     "VarianceProfileLaw([[1.0, 0.25], [0.25, 4.0]], [0.75, 0.25])": variance_profile,
     "CovarianceProfileLaw([[1.0, 4.0]], 0.5)": covariance_profile,
+    'FreePolynomial({"xy": 1.0, "yx": 1.0})': anticommutator,
     "FreePower(Empirical([-1.0, 1.0]), 3.0)": lambda: kesten_mckay(3.0),
     "FreeCompression(Semicircle(2.0), 0.25)": lambda: semicircle(1.0),
     "FreeProduct(MarchenkoPastur(1.0), MarchenkoPastur(1.0))": fuss_catalan_2,

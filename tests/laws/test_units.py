@@ -44,6 +44,7 @@ DEGREES: dict[str, dict[str, int]] = {
     "EllipticLaw": {"scale": 1},
     "FreeLevy": {"scale": 2},
     "FreePoisson": {"jump": 1},
+    "FreePolynomial": {"coefficients": 1},
     "GeneralMarchenkoPastur": {"population": 1},
     "InverseMarchenkoPastur": {"scale": 2},
     "LevelDensity": {"unit": 1},

@@ -43,6 +43,7 @@ from rmtjax.laws._free.deformed_semicircle import DeformedSemicircle as Deformed
 from rmtjax.laws._free.empirical import Empirical as Empirical
 from rmtjax.laws._free.equivalents import log_det_equivalent as log_det_equivalent
 from rmtjax.laws._free.equivalents import resolvent_equivalent as resolvent_equivalent
+from rmtjax.laws._free.free_polynomial import FreePolynomial as FreePolynomial
 from rmtjax.laws._free.free_power import FreeCompression as FreeCompression
 from rmtjax.laws._free.free_power import FreePower as FreePower
 from rmtjax.laws._free.free_product import FreeProduct as FreeProduct

@@ -114,6 +114,7 @@ LAWS: dict[type, tuple] = {
     laws.FreeCompression: (_COIN, _SHARE),
     laws.FreeLevy: (_SCALE,),
     laws.FreePoisson: (_RATIO, _SCALE),
+    laws.FreePolynomial: (_numbers(2, 0.2, 2).map(lambda c: {"x": c[0], "xy": c[1], "yx": c[1]}),),
     laws.FreePower: (_COIN, st.floats(1, 4)),
     laws.FreeProduct: (_POSITIVE, _POSITIVE),
     laws.FreeSum: (_COIN, _SEMICIRCLE),

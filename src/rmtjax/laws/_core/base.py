@@ -107,7 +107,7 @@ class AbstractLaw(AbstractScaledLaw):
         return 0.0, 0.0
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-        none = jnp.zeros(0, common_dtype(*self._support()))
+        none = jnp.zeros(0, common_dtype(*self._carrier()))
         return none, none
 
     def support(self) -> tuple[Float[Array, ""], Float[Array, ""]]:

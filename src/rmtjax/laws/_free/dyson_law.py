@@ -6,12 +6,10 @@ $U = \sum_i w_i \log(z - a_i - \sigma_i) + \Phi$ with $\Phi = \sum_i w_i g_i \si
 in g: the derivative of the logarithms is $-\sum_i w_i g_i\,d\sigma_i$, that of Φ is the same without the sign, and
 $dU/dz = \sum_i w_i g_i$.
 
-The ends of bands. In a band near its end e the imaginary part of g is odd in $\sqrt{|x - e|}$ and the real part is
-even, so both the squared density y and the real part are analytic functions of x. A bisection finds the end to half of
-the digits. Then the values of x and g at y = 0 follow from a few points inside of the band by interpolation in y. The
-direction v of Im g is that in which the equation $F(x, g) = x - a - \sigma(g) - 1/g = 0$ cannot be solved for g, since
-$w v$ is orthogonal to all $\partial F/\partial g$. Therefore $x - \sum w v F/\sum w v$ is right to the square of the
-error of g, and its derivatives by the parameters are those of the end.
+At the end of a band (`soft_ends`) the direction v of Im g is that in which the equation
+$F(x, g) = x - a - \sigma(g) - 1/g = 0$ cannot be solved for g, since $w v$ is orthogonal to all
+$\partial F/\partial g$. Therefore $x - \sum w v F/\sum w v$ is right to the square of the error of g, and its
+derivatives by the parameters are those of the end.
 """
 
 from abc import abstractmethod
@@ -20,17 +18,14 @@ from typing import Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
 from rmtjax.laws._free.dyson_equation import dyson_solution
 from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
-from rmtjax.laws._free.gaps import Lanes, bisected, lie_above, with_quantiles
-
-# The distances from the end at which the density is interpolated, in units of the width of the bisection.
-_DISTANCES = np.array([0.0, 1.0, 3.0, 6.0, 10.0])
+from rmtjax.laws._free.gaps import Lanes, bisected, with_quantiles
+from rmtjax.laws._free.soft_ends import soft_ends
 
 
 class AbstractDysonLaw(AbstractLawOfTransforms):
@@ -106,25 +101,15 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
 
     def _polished(self, constant: Self, lanes: Lanes) -> Float[Array, " m"]:
         """The ends by interpolation in the squared density, with their derivatives by the parameters."""
-        width, inward = lanes.upper - lanes.lower, np.where(lie_above(lanes.found.size), 1.0, -1.0)
-        band = jnp.where(inward > 0, lanes.upper, lanes.lower)
-        x = band[None] + jnp.multiply.outer(like(width, _DISTANCES), like(width, inward) * width)
-        g = dyson_solution(constant, in_plane(x))
-        density = -jnp.imag(g) @ constant.weights
-        y = density**2
-        # The factors of Lagrange's interpolation at 0.
-        others = ~np.eye(_DISTANCES.size, dtype=bool)[:, :, None]
-        distance = y[None] - y[:, None]
-        usable = lanes.found & jnp.all((distance != 0) | ~others, axis=(0, 1)) & jnp.all(y > 0, axis=0)
-        ratios = jnp.where(others, y[None] / jnp.where(distance == 0, 1, distance), 1)
-        factors = jnp.prod(ratios, axis=1)
-        x, real, direction = (
-            jnp.einsum("km,km...->m...", factors, values)
-            for values in (x, jnp.real(g), -jnp.imag(g) / jnp.where(y > 0, density, 1)[..., None])
-        )
-        direction = direction * like(direction, constant.weights)[None]
-        residual = x[:, None] - jnp.real(self._shifts(in_plane(real))) - 1 / real
-        total = jnp.sum(direction, axis=-1)
-        x = x - jnp.sum(direction * residual, axis=-1) / jnp.where(total == 0, 1, total)
-        middle = lanes.middle()
-        return jnp.where(usable & (jnp.abs(x - middle) <= 2 * width), x, middle)
+
+        def solution(x: Float[Array, "... m"]) -> tuple[Array, Array, Array]:
+            g = dyson_solution(constant, in_plane(x))
+            return -jnp.imag(g) @ constant.weights, jnp.real(g), -jnp.imag(g)
+
+        def excess(x: Float[Array, " m"], g: Float[Array, "m n"], v: Float[Array, "m n"]) -> Float[Array, " m"]:
+            direction = v * like(v, constant.weights)[None]
+            residual = x[:, None] - jnp.real(self._shifts(in_plane(g))) - 1 / g
+            total = jnp.sum(direction, axis=-1)
+            return jnp.sum(direction * residual, axis=-1) / jnp.where(total == 0, 1, total)
+
+        return soft_ends(lanes, solution, excess)

@@ -1,0 +1,193 @@
+"""Laws of polynomials: closed forms, changes of variables, moments by pairings, derivatives, drawn matrices."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax.laws import FreePolynomial, FreeSum, Semicircle
+from tests.cases import DTYPES
+
+ANTICOMMUTATOR, COMMUTATOR = {"xy": 1.0, "yx": 1.0}, {"xy": 1j, "yx": -1j}
+TETILLA_END = np.sqrt((11 + 5 * np.sqrt(5)) / 2)
+MIXED = {"": 0.3, "x": 0.4, "xy": 0.7 + 0.2j, "yx": 0.7 - 0.2j, "xyx": -0.3, "yyx": 0.1, "xyy": 0.1}
+
+
+def of_precision(terms, dtype):
+    return FreePolynomial({word: np.asarray(c, dtype) for word, c in terms.items()})
+
+
+def of_one_variable(terms):
+    """The density of p(X), as the sum of those of X over all points with the value x."""
+    degree = max(map(len, terms))
+    coefficients = [terms.get("x" * k, 0.0) for k in range(degree, -1, -1)]
+
+    def density(x):
+        roots = np.roots([*coefficients[:-1], coefficients[-1] - x])
+        points = roots.real[(abs(roots.imag) < 1e-9) & (abs(roots) < 2)]
+        return np.sum(np.sqrt(4 - points**2) / abs(np.polyval(np.polyder(coefficients), points))) / (2 * np.pi)
+
+    return np.vectorize(density)
+
+
+def product_of_squares(x):
+    """The law of X Y² X: Penson and Życzkowski 2011, Phys. Rev. E 83, 061118, equation 12."""
+    root = np.cbrt(27 + 3 * np.sqrt(81 - 12 * x))
+    factor = np.cbrt(2) * np.sqrt(3) / (12 * np.pi)
+    return factor * (np.cbrt(2) * root**2 - 6 * np.cbrt(x)) / (np.cbrt(x) ** 2 * root)
+
+
+CUBIC, QUARTIC = {"": 0.5, "x": 1.0, "xx": 0.5, "xxx": -0.25}, {"xx": -1.0, "xxxx": 1.0}
+CLOSED = {
+    "sum": ({"x": 1.0, "y": 1.0}, lambda x: np.sqrt(8 - x**2) / (4 * np.pi), np.linspace(-2.8, 2.8, 57)),
+    "square": ({"xx": 1.0}, of_one_variable({"xx": 1.0}), np.linspace(0.0625, 3.9375, 63)),
+    "two squares": (
+        {"xx": 1.0, "yy": 1.0},
+        lambda x: np.sqrt(8 - (x - 3) ** 2) / (2 * np.pi * x),
+        np.linspace(0.25, 5.75, 45),
+    ),
+    "square of a sum": (
+        dict.fromkeys(("xx", "xy", "yx", "yy"), 0.5),
+        of_one_variable({"xx": 1.0}),
+        np.linspace(0.125, 3.875, 31),
+    ),
+    "product of squares": ({"xyyx": 1.0}, product_of_squares, np.linspace(0.125, 6.625, 53)),
+    "cube": ({"xxx": 1.0}, of_one_variable({"xxx": 1.0}), np.linspace(-7.9375, 7.9375, 128)),
+    "cubic": (CUBIC, of_one_variable(CUBIC), np.linspace(-0.0625, 3.3125, 61)),
+    "quartic": (QUARTIC, of_one_variable(QUARTIC), np.linspace(0.0625, 11.9375, 77)),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_forms(name, dtype):
+    terms, density, x = CLOSED[name]
+    got = of_precision(terms, dtype).pdf(x.astype(dtype))
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, density(x), rtol={np.float32: 3e-5, np.float64: 1e-12}[dtype])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_tetilla_law(dtype):
+    """Nica and Speicher 1998: both have all even free cumulants equal to 2; Deya and Nourdin 2012 for the ends."""
+    eps = float(np.finfo(dtype).eps)
+    x = np.linspace(-3.3, 3.3, 12, dtype=dtype)
+    for terms in (ANTICOMMUTATOR, COMMUTATOR):
+        law = FreePolynomial({w: np.asarray(c, np.result_type(dtype, type(c))) for w, c in terms.items()})
+        if dtype == np.float32:
+            law = jax.tree.map(lambda leaf: leaf.astype(dtype), law)
+        np.testing.assert_allclose(law.support(), [-TETILLA_END, TETILLA_END], rtol=8 * eps)
+        np.testing.assert_allclose(law.pdf(dtype(0)), 1 / np.pi, rtol=64 * eps)
+        g = np.asarray(law.stieltjes(x), complex)
+        np.testing.assert_allclose(x * g**3 + g**2 - x * g + 1, 0, atol=256 * eps)
+        np.testing.assert_allclose([law.free_cumulant(2), law.free_cumulant(4)], 2, rtol=64 * eps)
+
+
+@pytest.mark.parametrize(
+    ("terms", "density"), [({"xx": 1.0}, CLOSED["square"][1]), ({"xyyx": 1.0}, product_of_squares)]
+)
+def test_hard_ends(terms, density):
+    law = FreePolynomial(terms)
+    x = 2.0 ** np.array([-36, -30, -23, -16])
+    np.testing.assert_allclose(law.pdf(x), density(x), rtol=1e-10)
+    np.testing.assert_allclose(law.pdf(-x), 0)
+    assert abs(float(law.support()[0])) < 1e-13
+    assert law.cdf(-1e-9) == 0
+
+
+def pairings(word):
+    """The number of non-crossing pairings of equal letters, the expectation of a word of semicircular variables."""
+    if not word:
+        return 1
+    inside = ((word[1:k], word[k + 1 :]) for k in range(1, len(word), 2) if word[k] == word[0])
+    return sum(pairings(between) * pairings(rest) for between, rest in inside)
+
+
+def test_moments():
+    law = FreePolynomial(MIXED)
+    mean = sum(c * pairings(w) for w, c in MIXED.items()).real
+
+    def moment(terms, k):
+        products = itertools.product(terms.items(), repeat=k)
+        return sum(np.prod([c for _, c in each]) * pairings("".join(w for w, _ in each)) for each in products).real
+
+    exact = np.array([moment(MIXED, k) for k in range(5)])
+    np.testing.assert_allclose([law.moment(k) for k in range(5)], exact, rtol=1e-14)
+    central = [moment({**MIXED, "": 0.3 - mean}, k) for k in (2, 3, 4)]
+    np.testing.assert_allclose(law.var(), central[0], rtol=1e-14)
+    np.testing.assert_allclose(law.skewness(), central[1] / central[0] ** 1.5, rtol=1e-13)
+    np.testing.assert_allclose(law.kurtosis(), central[2] / central[0] ** 2 - 3, rtol=1e-13)
+    far = FreePolynomial({**MIXED, "": 1e6})
+    np.testing.assert_allclose([far.var(), far.skewness()], [law.var(), law.skewness()], rtol=1e-13)
+
+
+def test_the_mass_and_the_potential():
+    law = FreePolynomial(MIXED)
+    lower, upper = map(float, law.support())
+    angles = np.pi * (np.arange(400) + 0.5) / 400
+    x = (lower + upper) / 2 - (upper - lower) / 2 * np.cos(angles)
+    masses = np.pi / 400 * (upper - lower) / 2 * np.sin(angles) * np.asarray(law.pdf(x))
+    np.testing.assert_allclose(masses.sum(), 1, rtol=1e-12)
+    t, weights = np.polynomial.legendre.leggauss(200)
+    share = ((t + 1) / 2) ** 2 * (0.5 - lower)  # below 0.5, without the square root at the end
+    below = (weights * (t + 1) / 2 * (0.5 - lower)) @ np.asarray(law.pdf(lower + share))
+    np.testing.assert_allclose([law.cdf(0.5), law.sf(0.5)], [below, 1 - below], rtol=1e-12)
+    z = np.array([0.3 + 1e-3j, 2.5 + 1j, -8.0 + 0.0j, 40j])
+    np.testing.assert_allclose(law.stieltjes(z[1:]), (masses / (z[1:, None] - x)).sum(1), rtol=1e-12)
+    np.testing.assert_allclose(law.log_potential(z[1:]), (masses * np.log(z[1:, None] - x)).sum(1), rtol=1e-12)
+
+
+def test_parts_of_free_sums():
+    x = np.linspace(-4.5, 4.5, 19)
+    whole = FreePolynomial({**ANTICOMMUTATOR, "z": 1.0})
+    np.testing.assert_allclose(
+        FreeSum(FreePolynomial(ANTICOMMUTATOR), Semicircle(2.0)).pdf(x), whole.pdf(x), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("complex_part", [0.0, 0.3])
+def test_derivatives(complex_part):
+    """By the coefficients, of what is real, of the ends and inside, against differences."""
+
+    def values(t):
+        c = 1.0 + t + complex_part * (1 + t) * 1j if complex_part else 1.0 + t
+        terms = {"": 0.1 * t, "x": 0.3 - t, "xy": c, "yx": jnp.conj(c), "xx": 0.2 * t}
+        law = FreePolynomial(terms)
+        x = jnp.array([-1.3, 0.4, 2.0])
+        return jnp.concatenate([law.pdf(x), law.cdf(x), jnp.stack([*law.support(), law.var(), law.moment(3)])])
+
+    _, slopes = jax.jvp(values, (0.1,), (1.0,))
+    h = 1e-3
+    steps = [values(0.1 + k * h) for k in (-2, -1, 1, 2)]
+    np.testing.assert_allclose(
+        slopes, (8 * (steps[2] - steps[1]) - (steps[3] - steps[0])) / (12 * h), rtol=1e-8, atol=1e-9
+    )
+
+
+def test_levels_of_matrices():
+    x, y = (rmt.GUE(300).sample(key) for key in jax.random.split(jax.random.key(0)))
+    levels = rmt.eigvalsh(x @ y @ x - 0.5 * (x @ y + y @ x))
+    law = FreePolynomial({"xyx": 1.0, "xy": -0.5, "yx": -0.5})
+    assert np.abs(np.asarray(law.cdf(levels)) - (np.arange(300) + 0.5) / 300).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ({"xy": 1.0}, "the coefficient of 'yx' is the conjugate"),
+        ({"xy": 1j, "yx": 1j}, "the coefficient of 'yx' is the conjugate"),
+        ({"xx": 1j}, "the conjugate of that of 'xx'"),
+        ({"": 1.0}, "have a word of 1 to 8 letters"),
+        ({}, "have a word of 1 to 8 letters"),
+        ({"x" * 9: 1.0}, "none longer"),
+        ({"x": 0.0}, "not all 0"),
+        ({"x": np.ones(2)}, "scalars"),
+        ([("x", 1.0)], "a mapping from words"),
+    ],
+)
+def test_refusals(terms, words):
+    with pytest.raises(ValueError, match=words):
+        FreePolynomial(terms)
