@@ -301,6 +301,10 @@ def _argument(parameter: str, example: Any) -> Any:
         "start": lambda: -3.0,
         "end": lambda: 3.0,
         "share": lambda: 0.5,
+        "factor": lambda: 2.0,
+        "shift": lambda: 1.0,
+        "times": lambda: jnp.array([0.1, 0.5]),
+        "time": lambda: 0.5,
     }[parameter]()
 
 
