@@ -142,3 +142,14 @@ def test_refusals():
     ):
         with pytest.raises(ValueError, match=message):
             CovarianceProfileLaw(*arguments)
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-6])
+def test_blocks_that_are_almost_independent(small):
+    """Rows beyond the columns of their block have levels of the size of the small variances."""
+    law = CovarianceProfileLaw([[1.0, small], [small, 100.0]], 1.0, [0.5, 0.5], [0.3, 0.7])
+    # What both blocks leave over is square, with a fifth of all rows and of all columns.
+    left = MarchenkoPastur(1.0, np.sqrt(0.2 * small))
+    x = small * np.logspace(-8, -0.2, 9)
+    np.testing.assert_allclose(law.cdf(x), 0.2 * left.cdf(x), rtol=40 * small)
+    np.testing.assert_allclose(law.pdf(x), 0.2 * left.pdf(x), rtol=100 * small)

@@ -106,24 +106,26 @@ def _movement(law: Any, z: Complex[Array, "..."], g: Complex[Array, "... n"]) ->
 
 
 def _radius(law: Any, g: Complex[Array, "... n"]) -> Float[Array, "..."]:
-    r"""A lower bound of the factor by which the map enlarges some imaginary parts, by Collatz and Wielandt.
+    r"""A lower bound of the factor by which the map enlarges some imaginary parts, a Rayleigh quotient.
 
     With $-\operatorname{Im} σ(g) = A(-\operatorname{Im} g)$ and positive A a solution has
     $-\operatorname{Im} g = |g|^2 (\operatorname{Im} z - A \operatorname{Im} g)$, so that the spectral radius of
-    $|g|^2 A$ is at most 1.
+    $|g|^2 A$ is at most 1. The matrix $w A$ is symmetric, as the second derivative of a potential.
     """
 
     def image(vector: Float[Array, "... n"]) -> Float[Array, "... n"]:
+        """At most A times the vector."""
         _, change = jax.jvp(law._self_energy, (g,), (in_plane(vector),))
-        return jnp.abs(g) ** 2 * jnp.abs(change)
+        return jnp.abs(change)
 
     def step(_: Array, vector: Float[Array, "... n"]) -> Float[Array, "... n"]:
         # Without the shift two directions with opposite factors would take turns.
-        vector = image(vector) + vector / 8
+        vector = vector + jnp.abs(g) ** 2 * image(vector)
         return vector / jnp.max(vector, axis=-1, keepdims=True)
 
     vector = jax.lax.fori_loop(0, _POWER_STEPS, step, jnp.ones_like(jnp.real(g)))
-    return jnp.min(image(vector) / vector, axis=-1)
+    weighted = vector * like(vector, law.weights).reshape([1] * (g.ndim - 1) + [-1])
+    return jnp.sum(weighted * image(vector), axis=-1) / jnp.sum(weighted * vector / jnp.abs(g) ** 2, axis=-1)
 
 
 def _searched(law: Any, z: Complex[Array, "..."], starts: _Starts) -> Complex[Array, "... n"]:
