@@ -231,6 +231,8 @@ def _halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, " k"], bool]:
     degree = max(map(len, terms), default=0)
     if not 1 <= degree <= _HIGHEST_DEGREE:
         raise _checks.refusal("terms", f"have a word of 1 to {_HIGHEST_DEGREE} letters, and none longer", list(terms))
+    if not all(word.isalpha() for word in terms if word):
+        raise _checks.refusal("terms", 'have words of letters only, as "xxy" for x²y', list(terms))
     given = in_one_precision([_checks.numbers(f"terms[{word!r}]", value) for word, value in terms.items()])
     if any(value.shape != () for value in given):
         raise _checks.refusal("terms", "have scalars as coefficients", terms)
