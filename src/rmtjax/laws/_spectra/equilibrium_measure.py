@@ -7,6 +7,7 @@ $-\frac12 \sum_k (\gamma_{k+1} + \gamma_{k-1})\,t^k$, and an integration of $G\,
 $U = \log(r \zeta/2) - \sum_k (\gamma_{k+1} - \gamma_{k-1})\,t^k/2k$.
 """
 
+from collections.abc import Callable
 from typing import Annotated, NamedTuple, Self
 
 import equinox as eqx
@@ -89,12 +90,27 @@ def _fit(coefficients: Float[Array, " m"], cuts: int) -> Bool[Array, ""]:
     inside = points(ends[::2], ends[1::2])
     density = chebyshev_series(solution.height, placed(ends, inside)) * like(ends, signs_of(cuts))[:, None]
     outside = points(jnp.append(-jnp.ones_like(gap), ends[1::2]), jnp.append(ends[::2], 1))
+    # The bottoms of narrow wells, which may lie between these points, are zeros of V', but for very little.
+    slopes = coefficients * like(coefficients, np.arange(1, m + 1))
+    outside = jnp.concatenate([outside, _zeros(lambda x: _sum(slopes, x), outside)], axis=1)
     value = outside * _sum(coefficients, outside)
     excess = value - solution.level - 2 * jnp.real(_log_potential(solution, in_plane(outside))[0])
     limit = 8 * eps**0.5
     is_positive = jnp.min(density) >= -limit * jnp.max(density)
     is_least = jnp.min(excess + 64 * eps * jnp.abs(value)) >= -limit
     return confines & right_number & jnp.all(jnp.diff(ends) > 0) & is_positive & is_least
+
+
+def _zeros(f: Callable[[Array], Array], x: Float[Array, "k g"]) -> Float[Array, "k g-1"]:
+    """A zero between each two points where the sign of f changes, or else one of both points."""
+
+    def halved(_: Array, sides: tuple[Array, Array]) -> tuple[Array, Array]:
+        lower, upper = sides
+        middle = (lower + upper) / 2
+        is_above = f(middle) * f(lower) > 0
+        return jnp.where(is_above, middle, lower), jnp.where(is_above, upper, middle)
+
+    return jax.lax.fori_loop(0, 64, halved, (x[:, :-1], x[:, 1:]))[0]
 
 
 fit = compiled(_fit, static_argnums=1)
