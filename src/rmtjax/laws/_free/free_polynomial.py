@@ -26,6 +26,8 @@ from jaxtyping import Array, Bool, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import RealScalarLike
+from rmtjax._units import times_power
+from rmtjax.laws._core.base import FEW
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
@@ -216,7 +218,13 @@ class FreePolynomial(AbstractLawOfTransforms):
 
     def _moment(self, k: int) -> Float[Array, ""]:
         no_more_than(100, k)
-        return self._moments_without_constant(self._reach()[0], k)[k]
+        if k <= FEW:
+            return self._moments_without_constant(self._reach()[0], k)[k]
+        # The carrier may be so wide that in its unit high moments would be 0.
+        law, unit = self._in_unit()
+        spread = jax.lax.stop_gradient(law._moment(FEW)) ** (1 / FEW)
+        law = eqx.tree_at(lambda law: law.coefficients, law, law.coefficients / spread)
+        return times_power(law._moments_without_constant(law._reach()[0], k)[k], unit * spread, k)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         zero = 0 * self._reach()[0]
