@@ -185,6 +185,7 @@ def test_levels_of_matrices():
         ({"x" * 9: 1.0}, "none longer"),
         ({"x": 0.0}, "not all 0"),
         ({"x": np.ones(2)}, "scalars"),
+        ({"x": np.nan}, "`coefficients` must be finite"),
         ({"x*y": 1.0, "y*x": 1.0}, "words of letters only"),
         ([("x", 1.0)], "a mapping from words"),
     ],

@@ -248,7 +248,7 @@ def _halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, " k"], bool]:
     for word, value in coefficients.items():
         other = coefficients.get(word[::-1])
         known = not isinstance(value, Tracer) and not isinstance(other, Tracer)
-        if other is None or (known and complex(value) != complex(other).conjugate()):
+        if other is None or (known and not jnp.isnan(value) and complex(value) != complex(other).conjugate()):
             must = f"be self-adjoint: the coefficient of {word[::-1]!r} is the conjugate of that of {word!r}"
             raise _checks.refusal("terms", must, None if other is None else complex(other))
     if all(not isinstance(value, Tracer) and value == 0 for word, value in coefficients.items() if word):

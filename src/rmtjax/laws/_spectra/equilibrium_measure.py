@@ -123,7 +123,7 @@ def _needs(coefficients: np.ndarray, cuts: int) -> str:
     needs = (
         f"needs cuts={3 - cuts}"
         if fit(jnp.asarray(coefficients), 3 - cuts)
-        else "needs more than two, which have no law here"
+        else "needs more of them, or has cuts that the search does not find"
     )
     return f"{coefficients}, which {needs}"
 
@@ -152,9 +152,10 @@ class EquilibriumMeasure(AbstractSpectralLaw):
 
     The ends and all values are right to some $10^{-13}$ of the support (single precision: $10^{-5}$), with relative
     digits in tails. Where a cut is born, splits or touches another one, or h is 0 at an end, they are right to some
-    $10^{-5}$ ($10^{-2}$), and derivatives by c may be infinite. So small a gap between touching cuts is a single cut. A
-    far cut that is narrower than a hundredth of the distance may be overlooked; then the potential is refused. The
-    search takes a millisecond in each call.
+    $10^{-5}$ ($10^{-2}$), and derivatives by c may be infinite. So small a gap between touching cuts is a single cut.
+    Cuts that are narrower than their distance lose digits with the square of the ratio of both. A far cut that is
+    narrower than a hundredth of the distance may be overlooked, and so may one or two cuts in a potential with three
+    wells or more, about one in a hundred; then the potential is refused. The search takes a millisecond in each call.
 
     Convention: `EquilibriumMeasure([0, 1/2])` is `Semicircle(2)`, the law of `GUE(n)`.
 
