@@ -87,7 +87,7 @@ POWERS |= {f"moment{k}": k for k in (1, 2, 3, 4, 6)} | {f"cumulant{k}": k for k 
 LOGARITHMS = {"logpdf": -1, "planar_logpdf": -2, "potential": 1}
 POWERS |= {"planar_pdf": -2, "radial_ppf": 1}
 # Laws given by an equation are searched for in all of their functions.
-SOLVED = ("DeformedSemicircle", "GeneralMarchenkoPastur", "SingleRing")
+SOLVED = ("DeformedSemicircle", "FreePolynomial", "GeneralMarchenkoPastur", "SingleRing")
 # The ends of a search lie elsewhere in another unit, so that it may end within the rounding of the function.
 SEARCHED = ("ppf", "isf", "median", "sample", "breakpoints")
 
