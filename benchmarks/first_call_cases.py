@@ -294,6 +294,7 @@ def _argument(parameter: str, example: Any) -> Any:
         "v": lambda: jnp.ones(n),
         "eigenvalues": lambda: jnp.linspace(0.1, 0.9, independent) * (1 + 1j if plane else 1),
         "eigenphases": lambda: jnp.linspace(0.1, 2.0, independent),
+        "matrix": lambda: example.sample(jax.random.key(0)),
         "k": lambda: 3,
         "order": lambda: 2,
         "arrangement": lambda: "ascending",

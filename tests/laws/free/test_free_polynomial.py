@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
-from rmtjax.laws import FreePolynomial, FreeSum, Semicircle
+from rmtjax.laws import CovarianceProfileLaw, FreePolynomial, FreeSum, Semicircle, VarianceProfileLaw
 from tests.cases import DTYPES
 
 ANTICOMMUTATOR, COMMUTATOR = {"xy": 1.0, "yx": 1.0}, {"xy": 1j, "yx": -1j}
@@ -193,3 +193,17 @@ def test_levels_of_matrices():
 def test_refusals(terms, words):
     with pytest.raises(ValueError, match=words):
         FreePolynomial(terms)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda v: FreePolynomial({"xy": v, "yx": v}),
+        lambda v: VarianceProfileLaw(v[None, None]),
+        lambda v: CovarianceProfileLaw(v[None, None], 0.5),
+    ],
+)
+def test_a_parameter_that_is_no_number_ends_the_search_for_ends(make):
+    law = jax.jit(lambda v: make(v).support())
+    assert np.isnan(law(np.nan)).all()
+    assert np.isfinite(law(1.0)).all()

@@ -163,8 +163,7 @@ class FreePolynomial(AbstractLawOfTransforms):
             return is_real & (jnp.abs(mass - levels) < eps**0.4), mass, x
 
         def is_narrow(lanes: Lanes) -> Bool[Array, " m"]:
-            # Not a number has to end the search too.
-            return ~(lanes.upper - lanes.lower > 2 * eps * jnp.maximum(size, jnp.abs(lanes.upper)))
+            return lanes.upper - lanes.lower <= 2 * eps * jnp.maximum(size, jnp.abs(lanes.upper))
 
         # An end with an infinite density has no interpolation, so the bisection goes on to the last digit.
         lanes = bisected(probe, levels, lower - size / 64, upper + size / 64, is_narrow)

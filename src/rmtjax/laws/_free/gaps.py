@@ -92,7 +92,9 @@ def bisected(
         )
 
     first = Lanes(spread_out(lower), spread_out(upper), jnp.asarray(outer), spread_out(zero))
-    return jax.lax.while_loop(lambda lanes: ~jnp.all(is_narrow(lanes)), halved, first)
+    # Parameters that are no numbers end the search too.
+    goes_on = lambda lanes: jnp.any(~is_narrow(lanes) & (lanes.upper > lanes.lower))
+    return jax.lax.while_loop(goes_on, halved, first)
 
 
 def with_quantiles(law: Any, ends: Float[Array, " m"], lanes: Lanes, levels: Float[Array, " k"]) -> Float[Array, " m"]:
