@@ -24,7 +24,6 @@ from rmtjax import _checks
 from rmtjax._promotion import common_dtype, in_one_precision, like
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._core.half_plane import in_plane, upper_logs
-from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._free.dyson_law import AbstractDysonLaw
 from rmtjax.laws._free.gaps import are_few
 from rmtjax.laws._spectra.marchenko_pastur import MarchenkoPastur
@@ -187,11 +186,3 @@ class CovarianceProfileLaw(AbstractDysonLaw):
         first = lambda profile: jnp.zeros((k + 1, profile), by_rows.dtype).at[0].set(1)
         moments, _ = jax.lax.fori_loop(1, k + 1, step, (first(by_rows.shape[0]), first(by_rows.shape[1])))
         return moments @ like(by_rows, self.weights)
-
-    def _moment(self, k: int) -> Float[Array, ""]:
-        no_more_than(100, k)
-        return self._moments_about(0.0, k)[k]
-
-    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        moments = self._moments_about(self._moments_about(0.0, 1)[1], max(orders))
-        return tuple(moments[k] for k in orders)

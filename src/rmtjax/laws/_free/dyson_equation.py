@@ -66,7 +66,7 @@ def dyson_solution(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "... n"
     lower, upper = law._carrier()
     # On the axis itself, and if that fails, from above down to the axis.
     heights = [0.0, *2.0 ** np.arange(0, int(np.log2(eps)) - 3, -1), 0.0]
-    heights = (upper - lower).astype(jnp.real(z).dtype) * np.asarray(heights, jnp.real(z).dtype)
+    heights = like(jnp.real(z), upper - lower) * like(jnp.real(z), np.array(heights))
 
     def again(starts: _Starts) -> _Starts:
         there = jax.lax.complex(jnp.real(z), jnp.imag(z) + heights[starts.number])

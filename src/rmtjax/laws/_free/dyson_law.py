@@ -22,9 +22,10 @@ from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
+from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._free.dyson_equation import dyson_solution
 from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
-from rmtjax.laws._free.gaps import Lanes, bisected, with_quantiles
+from rmtjax.laws._free.gaps import Lanes, bisected, in_gap, with_quantiles
 from rmtjax.laws._free.soft_ends import soft_ends
 
 
@@ -44,6 +45,10 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
     @abstractmethod
     def _functional(self, g: Complex[Array, "... n"]) -> Complex[Array, "..."]:
         """The function Φ(g)."""
+
+    @abstractmethod
+    def _moments_about(self, centre: Array | float, k: int) -> Float[Array, " k+1"]:
+        """The moments about a point, up to the order k."""
 
     def _shifts(self, g: Complex[Array, "... n"]) -> Complex[Array, "... n"]:
         """The sum a + σ(g), without expectations a unless a law says otherwise."""
@@ -74,6 +79,14 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
         """The potentials at w, from the solution g there."""
         return upper_logs(w[..., None] - self._shifts(g)) @ like(w, self.weights) + self._functional(g)[None]
 
+    def _moment(self, k: int) -> Float[Array, ""]:
+        no_more_than(100, k)
+        return self._moments_about(0.0, k)[k]
+
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        moments = self._moments_about(self._moments_about(0.0, 1)[1], max(orders))
+        return tuple(moments[k] for k in orders)
+
     def _ends(self, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
         constant = jax.tree.map(jax.lax.stop_gradient, self)
         lower, upper = constant._carrier()
@@ -82,9 +95,8 @@ class AbstractDysonLaw(AbstractLawOfTransforms):
 
         def probe(x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple[Array, Array, Array]:
             g = dyson_solution(constant, in_plane(x))
-            mass = -jnp.imag(constant._log_potential_of(in_plane(x), g)[1]) / jnp.pi
             is_real = jnp.all(jnp.imag(g) == 0, axis=-1)
-            return is_real & (jnp.abs(mass - levels) < eps**0.4), mass, x
+            return *in_gap(is_real, constant._log_potential_of(in_plane(x), g), levels), x
 
         def is_narrow(lanes: Lanes) -> Bool[Array, " m"]:
             """Whether the width is small against the size of the law and against the gap, if there is one."""

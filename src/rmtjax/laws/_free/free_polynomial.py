@@ -31,7 +31,7 @@ from rmtjax.laws._core.base import FEW
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
-from rmtjax.laws._free.gaps import Lanes, bisected, with_quantiles
+from rmtjax.laws._free.gaps import Lanes, bisected, in_gap, with_quantiles
 from rmtjax.laws._free.linearised import Pencil, pencil_of
 from rmtjax.laws._free.matrix_dyson import Equation, equation_of, matrix_dyson_solution
 from rmtjax.laws._free.soft_ends import soft_ends
@@ -124,9 +124,8 @@ class FreePolynomial(AbstractLawOfTransforms):
     ) -> Complex[Array, "2 ..."]:
         """The potentials at w, from the solution y there."""
         g = jax.lax.stop_gradient(equation.resolvent(w, y))
-        energy = equation.energy(equation.coordinates(g))
-        sums = energy + jnp.broadcast_to(equation.shift, energy.shape)
-        half = jnp.einsum("...ij,...ji->...", g, energy) / 2
+        y = equation.coordinates(g)
+        sums, half = equation.sum_of(y), jnp.einsum("...ij,...ji->...", g, equation.energy(y)) / 2
         phase, size = jnp.linalg.slogdet(-sums[..., 1:, 1:])
         rest = jnp.log(phase * self._pencil().sign) + half + like(w, size)
         logs = upper_logs(w + self._h_of(sums)) + rest[None]
@@ -158,9 +157,8 @@ class FreePolynomial(AbstractLawOfTransforms):
             z = in_plane(x)
             equation = constant._equation(z)
             y = matrix_dyson_solution(equation, z)
-            mass = -jnp.imag(constant._log_potential_of(equation, z, y)[1]) / jnp.pi
             is_real = jnp.all(jnp.imag(y) == 0, axis=-1)
-            return is_real & (jnp.abs(mass - levels) < eps**0.4), mass, x
+            return *in_gap(is_real, constant._log_potential_of(equation, z, y), levels), x
 
         def is_narrow(lanes: Lanes) -> Bool[Array, " m"]:
             return lanes.upper - lanes.lower <= 2 * eps * jnp.maximum(size, jnp.abs(lanes.upper))

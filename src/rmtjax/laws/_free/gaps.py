@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane
@@ -97,12 +97,31 @@ def bisected(
     return jax.lax.while_loop(goes_on, halved, first)
 
 
+def mass_below(potentials: Complex[Array, "2 ..."]) -> Float[Array, "..."]:
+    """The mass below real points, from the potentials there."""
+    return -jnp.imag(potentials[1]) / jnp.pi
+
+
+def in_gap(
+    is_real: Bool[Array, " m"], potentials: Complex[Array, "2 m"], levels: Float[Array, " m"]
+) -> tuple[Bool[Array, " m"], Float[Array, " m"]]:
+    """Whether points are in the gaps of levels, and the masses below them.
+
+    Args:
+        is_real: where the solution of the equation of the law is.
+        potentials: those at the points.
+        levels: one for each point.
+    """
+    mass = mass_below(potentials)
+    return is_real & (jnp.abs(mass - levels) < float(jnp.finfo(mass.dtype).eps) ** 0.4), mass
+
+
 def with_quantiles(law: Any, ends: Float[Array, " m"], lanes: Lanes, levels: Float[Array, " k"]) -> Float[Array, " m"]:
     """The ends; those of a gap that was not found are quantiles, by Newton's method, and have their derivatives."""
     if not levels.size:
         return ends
     z = in_plane(jax.lax.stop_gradient(ends))
-    mass = -jnp.imag(law._log_potential(z)[1]) / jnp.pi
+    mass = mass_below(law._log_potential(z))
     density = jax.lax.stop_gradient(-jnp.imag(law._stieltjes(z)) / jnp.pi)
     move = (mass - like(mass, levels_of_ends(levels))) / jnp.where(density > 0, density, jnp.inf)
     # Rounding may take the step out of a bisection that has ended at neighbouring numbers.
@@ -131,10 +150,8 @@ def _probe(law: Any, x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple
     """
     z = in_plane(x)
     w = fixed_point(law, z)
-    mass = -jnp.imag(law._log_potential_at(z, w)[1]) / jnp.pi
-    near = float(jnp.finfo(x.dtype).eps) ** 0.4
     is_real = (jnp.imag(w) == 0) & (jnp.imag(law._h_at(z, w)[0]) == 0)
-    return is_real & (jnp.abs(mass - levels) < near), mass, jnp.real(w)
+    return *in_gap(is_real, law._log_potential_at(z, w), levels), jnp.real(w)
 
 
 def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:

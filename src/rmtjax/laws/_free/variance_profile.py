@@ -17,7 +17,6 @@ from rmtjax import _checks
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import RealLike
 from rmtjax._units import unit_near
-from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._free.dyson_law import AbstractDysonLaw
 from rmtjax.laws._free.gaps import are_few
 from rmtjax.linalg.internal import hermitian_part
@@ -140,11 +139,3 @@ class VarianceProfileLaw(AbstractDysonLaw):
 
         first = jnp.zeros((k + 1, shifts.size), profile.dtype).at[0].set(1)
         return jax.lax.fori_loop(1, k + 1, step, first) @ like(profile, self.weights)
-
-    def _moment(self, k: int) -> Float[Array, ""]:
-        no_more_than(100, k)
-        return self._moments_about(0.0, k)[k]
-
-    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        moments = self._moments_about(self._moments_about(0.0, 1)[1], max(orders))
-        return tuple(moments[k] for k in orders)
