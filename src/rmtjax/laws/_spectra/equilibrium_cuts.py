@@ -45,10 +45,20 @@ _STEPS = 4
 _NODES = 64
 
 
+def slopes_of(coefficients: Float[Array, " m"]) -> Float[Array, " m"]:
+    """The coefficients of V'."""
+    return coefficients * like(coefficients, np.arange(1, coefficients.size + 1))
+
+
+def power_sum(series: Float[Array, " l"], t: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+    """The power series in t."""
+    return jnp.polyval(like(t, series[::-1]), t)
+
+
 def reach(coefficients: Float[Array, " m"]) -> Float[Array, ""]:
     """A bound for |x| in the support: twice Fujiwara's bound for the zeros of V', or twice the size of x^m alone."""
     m = coefficients.size
-    slopes = coefficients * like(coefficients, np.arange(1, m + 1))
+    slopes = slopes_of(coefficients)
     zeros = [jnp.abs(slopes[k] / slopes[-1]) ** (1 / (m - 1 - k)) for k in range(m - 1)]
     alone = (2 ** (m + 1) / math.comb(m, m // 2) / slopes[-1]) ** (1 / m)
     return 2 * jnp.max(jnp.stack([*(2 * zero for zero in zeros), alone]))
@@ -64,10 +74,7 @@ def force(coefficients: Float[Array, " m"], ends: Float[Array, " 2k"]) -> Float[
     m = coefficients.size
     half = (ends[-1] - ends[0]) / 2
     x = (ends[0] + ends[-1]) / 2 + half * like(coefficients, chebyshev_nodes(m))
-    value = jnp.zeros_like(x)
-    for k in range(m, 0, -1):
-        value = value * x + k * coefficients[k - 1]
-    return chebyshev_coefficients(half * value)
+    return chebyshev_coefficients(half * power_sum(slopes_of(coefficients), x))
 
 
 def times_root(w: Float[Array, " m"], ends: Float[Array, " 2k"], exponent: float, length: int) -> Float[Array, " l"]:

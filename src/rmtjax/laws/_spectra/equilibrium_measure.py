@@ -7,14 +7,13 @@ $-\frac12 \sum_k (\gamma_{k+1} + \gamma_{k-1})\,t^k$, and an integration of $G\,
 $U = \log(r \zeta/2) - \sum_k (\gamma_{k+1} - \gamma_{k-1})\,t^k/2k$.
 """
 
-from collections.abc import Callable
 from typing import Annotated, NamedTuple, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Complex, Float, Inexact
+from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
@@ -32,12 +31,14 @@ from rmtjax.laws._spectra.equilibrium_cuts import (
     integral_from,
     located,
     placed,
+    power_sum,
     reach,
     root,
     signs_of,
+    slopes_of,
     times_root,
 )
-from rmtjax.special.internal import chebyshev_series
+from rmtjax.special.internal import bracketed_root, chebyshev_series
 
 # Beyond this |ζ| the series for two cuts has this many terms, which reach 1e-16.
 _FAR, _TERMS = 1.5, 96
@@ -69,8 +70,8 @@ def _solved(coefficients: Float[Array, " m"], ends: Float[Array, " 2k"]) -> _Sol
     # At this point the series converges.
     half = (ends[-1] - ends[0]) / 2
     x = ends[-1] + half * ((_FAR + 1 / _FAR) / 2 - 1)
-    log_far = jnp.log(half / 2 * _FAR) - _sum(_potential(series), 1 / _FAR + 0 * x) / _FAR
-    level = x * _sum(coefficients, x) - integral_from(ends, h, ends[-1], x) - 2 * log_far
+    log_far = jnp.log(half / 2 * _FAR) - power_sum(_potential(series), 1 / _FAR + 0 * x) / _FAR
+    level = x * power_sum(coefficients, x) - integral_from(ends, h, ends[-1], x) - 2 * log_far
     return _Solution(coefficients, ends, w, h, series, below, above, level)
 
 
@@ -91,26 +92,16 @@ def _fit(coefficients: Float[Array, " m"], cuts: int) -> Bool[Array, ""]:
     density = chebyshev_series(solution.height, placed(ends, inside)) * like(ends, signs_of(cuts))[:, None]
     outside = points(jnp.append(-jnp.ones_like(gap), ends[1::2]), jnp.append(ends[::2], 1))
     # The bottoms of narrow wells, which may lie between these points, are zeros of V', but for very little.
-    slopes = coefficients * like(coefficients, np.arange(1, m + 1))
-    outside = jnp.concatenate([outside, _zeros(lambda x: _sum(slopes, x), outside)], axis=1)
-    value = outside * _sum(coefficients, outside)
+    slope = lambda x: power_sum(slopes_of(coefficients), x)
+    rises = jnp.sign(slope(outside[:, 1:]))
+    bottoms = bracketed_root(lambda x: rises * slope(x), outside[:, :-1], outside[:, 1:])
+    outside = jnp.concatenate([outside, bottoms], axis=1)
+    value = outside * power_sum(coefficients, outside)
     excess = value - solution.level - 2 * jnp.real(_log_potential(solution, in_plane(outside))[0])
     limit = 8 * eps**0.5
     is_positive = jnp.min(density) >= -limit * jnp.max(density)
     is_least = jnp.min(excess + 64 * eps * jnp.abs(value)) >= -limit
     return confines & right_number & jnp.all(jnp.diff(ends) > 0) & is_positive & is_least
-
-
-def _zeros(f: Callable[[Array], Array], x: Float[Array, "k g"]) -> Float[Array, "k g-1"]:
-    """A zero between each two points where the sign of f changes, or else one of both points."""
-
-    def halved(_: Array, sides: tuple[Array, Array]) -> tuple[Array, Array]:
-        lower, upper = sides
-        middle = (lower + upper) / 2
-        is_above = f(middle) * f(lower) > 0
-        return jnp.where(is_above, middle, lower), jnp.where(is_above, upper, middle)
-
-    return jax.lax.fori_loop(0, 64, halved, (x[:, :-1], x[:, 1:]))[0]
 
 
 fit = compiled(_fit, static_argnums=1)
@@ -229,7 +220,7 @@ class EquilibriumMeasure(AbstractSpectralLaw):
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         solution = self._solution()
         _, t, r, near = _variable(solution, z)
-        value = t * _sum(solution.series, t)
+        value = t * power_sum(solution.series, t)
         if self.cuts == 2:
             value = jnp.where(near, _near_cuts(solution, z, near), value)
         return value / r
@@ -238,7 +229,7 @@ class EquilibriumMeasure(AbstractSpectralLaw):
         """The function 1/G - w, of which nothing cancels far away."""
         solution = self._solution()
         u, t, r, near = _variable(solution, w)
-        value = -_sum(_shifted(solution.series, 1), t) / 2 / _sum(solution.series, t)
+        value = -power_sum(_shifted(solution.series, 1), t) / 2 / power_sum(solution.series, t)
         if self.cuts == 2:
             value = jnp.where(near, quotient_of_one(_near_cuts(solution, w, near)) - u, value)
         return value * r - like(w, (solution.ends[0] + solution.ends[-1]) / 2)
@@ -277,11 +268,11 @@ def _near_cuts(solution: _Solution, z: Complex[Array, "..."], near: Bool[Array, 
 def _log_potential(solution: _Solution, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
     ends, series = solution.ends, solution.series
     _, t, r, near = _variable(solution, w)
-    far = upper_logs(r / 2 / t) - (t * _sum(_potential(series), t))[None]
+    far = upper_logs(r / 2 / t) - (t * power_sum(_potential(series), t))[None]
     z = jnp.where(near, w, like(w, ends[0]))
     nearest = _nearest(solution, jnp.real(z))[0]
     integral = integral_from(ends, solution.height, like(z, ends[nearest]), z)
-    mean = (z * _sum(solution.coefficients, z) - like(z, solution.level) - integral) / 2
+    mean = (z * power_sum(solution.coefficients, z) - like(z, solution.level) - integral) / 2
     angles = like(z, jnp.stack([solution.above[nearest], -solution.below[nearest]])) * like(z, 1j * jnp.pi)
     return jnp.where(near, mean[None] + angles, far)
 
@@ -294,8 +285,3 @@ def _shifted(series: Float[Array, " l"], sign: int) -> Float[Array, " l+1"]:
 def _potential(series: Float[Array, " l"]) -> Float[Array, " l+1"]:
     """The coefficients of the potential, whose derivative the series is."""
     return _shifted(series, -1) / like(series, 2 * np.arange(1, series.size + 2))
-
-
-def _sum(series: Float[Array, " l"], t: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-    """The power series in t."""
-    return jnp.polyval(like(t, series[::-1]), t)
