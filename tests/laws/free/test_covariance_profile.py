@@ -108,7 +108,7 @@ def test_derivatives_are_those_of_differences():
 
 def test_as_a_part_of_a_sum():
     # Further observations of the same types are a free summand: the means of both, weighted by their numbers.
-    both = CovarianceProfileLaw(np.repeat([[0.5, 2.0]], 1, axis=0), 0.5, None, [0.25, 0.75])
+    both = CovarianceProfileLaw([[0.5, 2.0]], 0.5, None, [0.25, 0.75])
     first, second = MarchenkoPastur(2.0, np.sqrt(0.125)), MarchenkoPastur(2 / 3, np.sqrt(1.5))
     law = FreeSum(first, second)
     x = np.linspace(0.1, 7.0, 25)
