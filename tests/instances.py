@@ -298,7 +298,11 @@ LAWS: dict[str, Law] = {
         "a polynomial of independent Gaussian matrices",
         ('FreePolynomial({"xy": 1.0, "yx": 1.0})',),
         'FreePolynomial({"": 0.2, "x": 0.4, "xy": 0.7, "yx": 0.7})',
-        (Contract('FreePolynomial({"x": 0.4, "xy": 0.7, "yx": 0.7})', "never"),),
+        (
+            Contract('FreePolynomial({"x": 0.4, "xy": 0.7, "yx": 0.7})', "never"),
+            Contract('FreePolynomial({"": [[1.5, 0.5], [0.5, -1.5]], "x": [[0.5, 0.0], [0.0, 0.25]]})', "never"),
+            Contract('FreePolynomial({"x": 0.4, "xy": 0.7, "yx": 0.7}, {"x": Uniform(-1.0, 2.0)})', "never"),
+        ),
         draws="(lambda x, y: eigvalsh(x @ y + y @ x))(*map(GUE(400).sample, jax.random.split(key)))",
         caption="levels of XY + YX for two matrices of order 400",
     ),

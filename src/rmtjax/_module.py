@@ -162,9 +162,11 @@ class _Declared(NamedTuple):
 
     def check_kind(self, value: object) -> None:
         """Refuse a value of another class, number of axes or dtype than the field is declared with."""
-        if isinstance(self.kind, type) and issubclass(self.kind, AbstractModule):
-            if not isinstance(value, self.kind):
-                raise _checks.refusal(self.name, f"be an instance of {self.kind.__name__}", value)
+        is_tuple = get_origin(self.kind) is tuple
+        kind = get_args(self.kind)[0] if is_tuple else self.kind
+        if isinstance(kind, type) and issubclass(kind, AbstractModule):
+            if not all(isinstance(part, kind) for part in (value if is_tuple else (value,))):
+                raise _checks.refusal(self.name, f"be an instance of {kind.__name__}", value)
             return
         axes = len(getattr(self.kind, "dims", ()))
         if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float):

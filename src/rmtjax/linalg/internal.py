@@ -13,6 +13,8 @@ from rmtjax.linalg._decompose import adjoint as adjoint
 from rmtjax.linalg._decompose import decompose as decompose
 from rmtjax.linalg._decompose import decompose_one_by_one as decompose_one_by_one
 from rmtjax.linalg._decompose import hermitian_part as hermitian_part
+from rmtjax.linalg._eigensystem import general_eigensystem as general_eigensystem
+from rmtjax.linalg._eigensystem import general_eigenvalues as general_eigenvalues
 from rmtjax.linalg._entries import AbstractEntries as AbstractEntries
 from rmtjax.linalg._entries import HermiteEntries as HermiteEntries
 from rmtjax.linalg._entries import LaguerreEntries as LaguerreEntries

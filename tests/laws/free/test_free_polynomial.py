@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
-from rmtjax.laws import CovarianceProfileLaw, FreePolynomial, FreeSum, Semicircle, VarianceProfileLaw
+from rmtjax.laws import (
+    CovarianceProfileLaw,
+    Empirical,
+    FreePolynomial,
+    FreeProduct,
+    FreeSum,
+    MarchenkoPastur,
+    Normal,
+    Semicircle,
+    Uniform,
+    VarianceProfileLaw,
+)
 from tests.cases import DTYPES
 
 ANTICOMMUTATOR, COMMUTATOR = {"xy": 1.0, "yx": 1.0}, {"xy": 1j, "yx": -1j}
@@ -174,6 +185,138 @@ def test_levels_of_matrices():
     assert np.abs(np.asarray(law.cdf(levels)) - (np.arange(300) + 0.5) / 300).max() < 0.01
 
 
+UNIFORM, POISSON = Uniform(-1.0, 2.0), MarchenkoPastur(0.5)
+TWO_BANDS = FreeSum(Empirical([-3.0, 3.0], [0.25, 0.75]), Semicircle(1.0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("terms", "laws", "whole"),
+    [
+        ({"x": 1.0, "y": 1.0}, {"x": UNIFORM}, FreeSum(UNIFORM, Semicircle(2.0))),
+        ({"x": 1.0, "y": 1.0}, {"x": UNIFORM, "y": POISSON}, FreeSum(UNIFORM, POISSON)),
+        ({"xyx": 1.0}, {"y": POISSON}, FreeProduct(MarchenkoPastur(1.0), POISSON)),
+        ({"xy": 1.0, "yx": 1.0}, {"x": Semicircle(2.0)}, FreePolynomial(ANTICOMMUTATOR)),
+        (
+            {"xyx": 0.5, "y": -1.0},
+            {"x": Semicircle(2.0), "y": Semicircle(2.0)},
+            FreePolynomial({"xyx": 0.5, "y": -1.0}),
+        ),
+    ],
+)
+def test_variables_of_other_laws(terms, laws, whole, dtype):
+    """Against free sums and products, and the R-transform of the semicircle, which take other ways."""
+    single = lambda law: jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), law)
+    law, whole = single(FreePolynomial(terms, laws)), single(whole)
+    eps = float(np.finfo(dtype).eps)
+    lower, upper = map(float, whole.support())
+    np.testing.assert_allclose(law.support(), [lower, upper], atol=64 * eps * (upper - lower))
+    x = np.linspace(lower + 0.05, upper - 0.05, 21, dtype=dtype)
+    np.testing.assert_allclose(law.pdf(x), whole.pdf(x), atol=512 * eps)
+    np.testing.assert_allclose(law.cdf(x), whole.cdf(x), atol=64 * eps)
+    z = np.array([0.3 + 0.01j, -1 + 1j, 9j]).astype(np.result_type(dtype, np.complex64))
+    np.testing.assert_allclose(law.log_potential(z), whole.log_potential(z), rtol=256 * eps)
+    np.testing.assert_allclose(law.var(), whole.var(), rtol=512 * eps)
+
+
+@pytest.mark.parametrize("word", ["xx", "xxx"])
+def test_one_variable(word):
+    """The law of a power, where eigenvalues of the equation are real in the support of the variable."""
+    law, k = FreePolynomial({word: 1.0}, {"x": UNIFORM}), len(word)
+    share = lambda s: np.where((s > -1) & (s < 2), 1 / 3, 0)
+    x = np.array([0.01, 0.05, 0.3, 0.9, 1.1, 3.0, 3.9])
+    root = x ** (1 / k)
+    both = share(root) + (share(-root) if k == 2 else 0)
+    np.testing.assert_allclose(law.pdf(x), both / (k * root ** (k - 1)), rtol=1e-13)
+    below = np.minimum(root, 2) + (np.minimum(root, 1) if k == 2 else 1)
+    np.testing.assert_allclose(law.cdf(x), below / 3, rtol=1e-13)
+    np.testing.assert_allclose(law.support(), [0.0 if k == 2 else -1.0, 2.0**k], atol=1e-13)
+
+
+MATRICES = (np.array([[0.9, 1.5], [1.5, -3.0]]), np.array([[1.0, 0.2], [0.2, 0.5]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
+
+
+def test_coefficients_that_are_matrices():
+    """Block matrices against drawn ones, with a gap at ½; moments by traces; the same in another basis."""
+    a, c, d = MATRICES
+    law = FreePolynomial({"": a, "x": c, "y": d})
+    n = 300
+    x, y = (np.asarray(rmt.GUE(n).sample(key)) for key in jax.random.split(jax.random.key(1)))
+    levels = np.linalg.eigvalsh(np.kron(a, np.eye(n)) + np.kron(c, x) + np.kron(d, y))
+    lower, upper, masses = map(np.asarray, law.bands())
+    np.testing.assert_allclose(masses, 0.5)
+    np.testing.assert_allclose([*lower, *upper], levels[[0, n, n - 1, -1]], atol=0.1)
+    assert lower[1] > upper[0] + 1
+    np.testing.assert_allclose(law.cdf(0.5 * (upper[0] + lower[1])), 0.5, atol=1e-15)
+    assert np.abs(np.asarray(law.cdf(levels)) - (np.arange(2 * n) + 0.5) / (2 * n)).max() < 0.01
+    np.testing.assert_allclose(law.mean(), np.trace(a) / 2, rtol=1e-14)
+    second = np.trace(a @ a + c @ c + d @ d) / 2
+    np.testing.assert_allclose(law.var(), second - law.mean() ** 2, rtol=1e-14)
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)) + 1j)[0]
+    turned = FreePolynomial({word: turn @ m @ turn.conj().T for word, m in zip(("", "x", "y"), MATRICES, strict=True)})
+    at = np.linspace(-6, 6, 41)
+    np.testing.assert_allclose(turned.pdf(at), law.pdf(at), atol=1e-12)
+    np.testing.assert_allclose(turned.cdf(at), law.cdf(at), atol=1e-14)
+
+
+def test_blocks_that_do_not_meet():
+    """Three laws side by side, of which one is a polynomial in a variable of another law."""
+    unit = np.eye(3)
+    one = np.outer(unit[0], unit[0])
+    swap = np.outer(unit[1], unit[2]) + np.outer(unit[2], unit[1])
+    law = FreePolynomial({"": 2 * one, "x": one, "xy": swap, "yx": swap}, {"y": POISSON})
+    part = FreePolynomial(ANTICOMMUTATOR, {"y": POISSON})
+    x = np.linspace(-6.9, 7.1, 29)
+    shifted = Semicircle(2.0).shifted(2.0)
+    # The two off-diagonal blocks are the anticommutator and its negative, which has the same law.
+    np.testing.assert_allclose(law.pdf(x), (np.asarray(shifted.pdf(x)) + 2 * np.asarray(part.pdf(x))) / 3, atol=1e-12)
+    np.testing.assert_allclose(law.cdf(x), (np.asarray(shifted.cdf(x)) + 2 * np.asarray(part.cdf(x))) / 3, atol=1e-13)
+
+
+def test_gaps_of_a_variable():
+    """X + Y/5 + XYX/50 has the gap of X; levels without a gap are quantiles."""
+    law = FreePolynomial({"x": 1.0, "y": 0.2, "xyx": 0.02}, {"x": TWO_BANDS})
+    lower, upper, masses = map(np.asarray, law.bands())
+    gap = int(np.argmax(lower[1:] - upper[:-1]))
+    np.testing.assert_allclose(masses[: gap + 1].sum(), 0.25, rtol=1e-12)
+    np.testing.assert_allclose(np.delete(lower[1:] - upper[:-1], gap), 0, atol=1e-12)
+    n = 400
+    q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(n, n)))
+    x = (q * np.asarray(TWO_BANDS.ppf((np.arange(n) + 0.5) / n))) @ q.T
+    y = np.asarray(rmt.GOE(n).sample(jax.random.key(0)))
+    levels = np.linalg.eigvalsh(x + 0.2 * y + 0.02 * x @ y @ x)
+    ends = [lower[0], upper[gap], lower[gap + 1], upper[-1]]
+    np.testing.assert_allclose(ends, levels[[0, n // 4 - 1, n // 4, -1]], atol=0.1)
+    assert np.abs(np.asarray(law.cdf(levels)) - (np.arange(n) + 0.5) / n).max() < 0.01
+
+
+def test_derivatives_by_a_law():
+    def values(t):
+        law = FreePolynomial({**ANTICOMMUTATOR, "x": 0.3}, {"x": Uniform(-1.0, t)})
+        x = jnp.array([-1.0, 0.2, 1.5])
+        return jnp.concatenate([law.pdf(x), law.cdf(x), jnp.stack([*law.support(), law.var()])])
+
+    _, slopes = jax.jvp(values, (2.0,), (1.0,))
+    h = 1e-3
+    steps = [values(2.0 + k * h) for k in (-2, -1, 1, 2)]
+    np.testing.assert_allclose(slopes, (8 * (steps[2] - steps[1]) - (steps[3] - steps[0])) / (12 * h), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("laws", "words"),
+    [
+        ({"z": UNIFORM}, "letters among x, y"),
+        ({"x": Normal(1.0)}, "bounded support"),
+        ({"x": Empirical([-1.0, 1.0])}, "without atoms"),
+        ({"x": "uniform"}, "a law of one eigenvalue"),
+        ([UNIFORM], "a mapping from letters"),
+    ],
+)
+def test_refusals_of_laws(laws, words):
+    with pytest.raises(ValueError, match=words):
+        FreePolynomial(ANTICOMMUTATOR, laws)
+
+
 @pytest.mark.parametrize(
     ("terms", "words"),
     [
@@ -184,7 +327,11 @@ def test_levels_of_matrices():
         ({}, "have a word of 1 to 8 letters"),
         ({"x" * 9: 1.0}, "none longer"),
         ({"x": 0.0}, "not all 0"),
-        ({"x": np.ones(2)}, "scalars"),
+        ({"x": np.ones(2)}, "square matrices of one order"),
+        ({"x": np.ones((2, 2)), "y": np.ones((3, 3))}, "square matrices of one order"),
+        ({"x": np.ones((17, 17))}, "of one order up to 16"),
+        ({"x": np.diag([1.0, 0.0])}, "no part without random entries"),
+        ({"x": np.array([[0.0, 1.0], [2.0, 0.0]])}, "the coefficient of 'x' is the conjugate"),
         ({"x": np.nan}, "`coefficients` must be finite"),
         ({"x*y": 1.0, "y*x": 1.0}, "words of letters only"),
         ([("x", 1.0)], "a mapping from words"),

@@ -1,9 +1,4 @@
-r"""The abstract ensemble of matrices with complex eigenvalues: every public method once, and the hooks.
-
-Eigenvalues have derivatives of every order. With $A V = V \Lambda$ and $E = V^{-1} \dot A V$, where the columns of V
-have any length and phase, $\dot\lambda_i = E_{ii}$ and $\dot V = V (F \circ E)$, $F_{ij} = 1/(\lambda_j - \lambda_i)$,
-$F_{ii} = 0$ (Horn and Johnson 2013, theorem 6.3.12).
-"""
+"""The abstract ensemble of matrices with complex eigenvalues: every public method once, and the hooks."""
 
 import math
 from abc import abstractmethod
@@ -22,6 +17,7 @@ from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.joint_density import anywhere
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractPlanarLaw
+from rmtjax.linalg.internal import general_eigenvalues
 from rmtjax.special.internal import log_vandermonde
 from rmtjax.spectra.internal import count_below
 
@@ -54,7 +50,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         return jnp.asarray(1.0)
 
     def _eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
-        levels = _spectrum(self._matrix(key))
+        levels = general_eigenvalues(self._matrix(key))
         if self.beta == 4:
             levels = levels[jnp.argsort(levels.imag)[self.n :]]
             # The computed imaginary parts of a conjugate pair that is real up to rounding may have any signs.
@@ -169,33 +165,3 @@ def _levels(name: str, value: object, n: int) -> tuple[Complex[Array, " n"], Any
     if array.shape != (n,):
         raise _checks.refusal(name, f"have the shape ({n},)", array.shape)
     return array, _checks.Rule(lambda z: (z == z).all(), "not be NaN").kept(name, array)
-
-
-@jax.custom_jvp
-def _spectrum(a: Inexact[Array, "n n"]) -> Complex[Array, " n"]:
-    """The eigenvalues of a general matrix in LAPACK's order."""
-    (levels,) = jax.lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)
-    return levels
-
-
-@jax.custom_jvp
-def _eigensystem(a: Inexact[Array, "n n"]) -> tuple[Complex[Array, " n"], Complex[Array, "n n"]]:
-    """The eigenvalues, and eigenvectors of arbitrary length and phase."""
-    levels, v = jax.lax.linalg.eig(a, compute_left_eigenvectors=False)
-    return levels, v
-
-
-@_spectrum.defjvp
-def _spectrum_jvp(primals: tuple, tangents: tuple) -> tuple:
-    levels, v = _eigensystem(*primals)
-    return levels, jnp.diagonal(jnp.linalg.solve(v, like(v, tangents[0]) @ v))
-
-
-@_eigensystem.defjvp
-def _eigensystem_jvp(primals: tuple, tangents: tuple) -> tuple:
-    levels, v = _eigensystem(*primals)
-    e = jnp.linalg.solve(v, like(v, tangents[0]) @ v)
-    gaps = levels[None, :] - levels[:, None]
-    equal = gaps == 0
-    f = jnp.where(equal, 0, 1 / jnp.where(equal, 1, gaps))
-    return (levels, v), (jnp.diagonal(e), v @ (f * e))

@@ -137,31 +137,15 @@ class AbstractFreeConvolution(AbstractLawOfTransforms):
         if not self._is_bounded():
             return self._moment_of_parts(k)
         no_more_than(100, k)
-        return self._mean_of_powers(0.0, k)[0]
+        return self._mean_of_powers(k, origin=0.0)[0]
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         if not self._is_bounded():
             return super()._central_moments(*orders)
-        return self._mean_of_powers(self._moment(1), *orders)
+        return self._mean_of_powers(*orders)
 
     def _moment_of_parts(self, k: int) -> Float[Array, ""]:
         """The moment without an integral around the support, from the free cumulants, which have a formula."""
         one = jnp.ones_like(self._spread())
         series = jnp.stack([one, *(like(one, self._free_cumulant(j)) for j in range(1, k + 1))])
         return power(series, k + 1)[k] / (k + 1)
-
-    def _mean_of_powers(self, origin: Array | float, *orders: int) -> tuple[Float[Array, ""], ...]:
-        r"""The means of $(X - o)^k$, as $\frac1{2\pi i} \oint (z - o)^k\,G(z)\,dz$ around the support.
-
-        The sum over equidistant points of a circle converges like the powers of the support over the circle.
-        """
-        lower, upper = map(jax.lax.stop_gradient, self._support())
-        largest = max(*orders, 4)
-        number, margin = 32 + 20 * largest, 2 / largest
-        size = jnp.maximum(upper - lower, float(jnp.finfo(lower.dtype).eps) * jnp.abs(upper))
-        radius, centre = size / 2 * (1 + margin), lower / 2 + upper / 2
-        angle = like(size, jnp.pi * (np.arange(number) + 0.5) / number)
-        way = jax.lax.complex(radius * jnp.cos(angle), radius * jnp.sin(angle))
-        masses = self._stieltjes(like(way, centre) + way) * way / number
-        points = way + like(way, centre - origin)
-        return tuple(jnp.sum(jnp.real(masses * points**k)) for k in orders)

@@ -1,19 +1,24 @@
-r"""Polynomials of independent Gaussian matrices.
+r"""Polynomials of independent matrices.
 
-With the pencil $L(z) = zJ - A - \sum_i C_i x_i$ of `linearised.py` and $B = zJ - A - S[G]$, the potential is
+With the pencil $L(z) = zJ - A - \sum_i C_i x_i$ of `linearised.py` and $B = zJ - A - \sum_i T_i$, the potential is
 
-$$U(z) = \log |\det B| + \tfrac12 \operatorname{tr} G S[G]$$
+$$d\,U(z) = \log |\det B| + \tfrac12 \sum \operatorname{tr} G C_i G C_i + \sum E \log \det(G (\Omega_i - C_i x_i))$$
 
-up to a constant angle, because it is stationary in G: the derivative of the logarithm is $-\operatorname{tr} G\,dS[G]$,
-that of the trace is the same without the sign, and $dU/dz = \operatorname{tr} JG$. It is $\log z$ at infinity, as the
-determinant of the lower blocks is ±1 for all values of the variables. The angle is known up to 2π and lies between 0
-and π.
+for coefficients of order d, with the first sum over semicircular variables and the second over the other ones, where
+$\Omega_i = G^{-1} + T_i$ in the rows of $C_i$ (`free_letters.py`). It is stationary in G and in all terms: the
+derivatives of $\log \det B$ are $-\operatorname{tr} G\,dT_i$, those of the rest the same without the sign, and the
+derivatives by G of the last sum vanish. And $d\,dU/dz = \operatorname{tr} JG$. It is $d \log z$ at infinity, as the
+determinant of the lower blocks is ±1 for all values of the variables.
 
-The moments. With $D = (zJ - A)^{-1}$ and t = 1/z, $M = G D^{-1}$ solves $M = 1 + D\,S[MD]\,M$, and its first entry is
-the series of the moments in t. Each turn of this map makes one further pair of letters right.
+The moments of semicircular variables. With $D = (zJ - A)^{-1}$ and t = 1/z, $M = G D^{-1}$ solves
+$M = 1 + D\,S[MD]\,M$ with $S[G] = \sum_i C_i G C_i$, and its corner is the series of the moments in t. Each turn of
+this map makes one further pair of letters right.
 """
 
+import itertools
+import math
 from collections.abc import Mapping
+from functools import reduce
 from typing import Annotated, Any, Self
 
 import equinox as eqx
@@ -25,48 +30,66 @@ from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._promotion import in_one_precision, like
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import ArrayLike
 from rmtjax._units import times_power
 from rmtjax.laws._core.base import FEW
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
-from rmtjax.laws._free.gaps import Lanes, bisected, in_gap, with_quantiles
-from rmtjax.laws._free.linearised import Pencil, pencil_of
-from rmtjax.laws._free.matrix_dyson import Equation, equation_of, matrix_dyson_solution
-from rmtjax.laws._free.soft_ends import soft_ends
-from rmtjax.linalg.internal import hermitian_part
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
+from rmtjax.laws._free.free_letters import FreeLetters, blocks_of
+from rmtjax.laws._free.gaps import Lanes, are_few
+from rmtjax.laws._free.law_of_equation import AbstractLawOfEquation
+from rmtjax.laws._free.linearised import Pencil, letters_of, pencil_of
+from rmtjax.laws._free.matrix_dyson import Equation, matrix_dyson_solution
+from rmtjax.linalg.internal import adjoint, general_eigenvalues
 
 _HIGHEST_DEGREE = 8
+_HIGHEST_ORDER = 16
+_WITHOUT_ATOMS = _checks.Rule(
+    lambda laws: jnp.all(jnp.asarray([jnp.all(law._atoms()[1] == 0) for law in laws], bool)), "be laws without atoms"
+)
 
 
-class FreePolynomial(AbstractLawOfTransforms):
-    r"""The law of a self-adjoint polynomial in free semicircular variables.
+class FreePolynomial(AbstractLawOfEquation):
+    r"""The law of a self-adjoint polynomial in free variables.
 
     It is the limiting law of the levels of $P(X, Y, \dots)$ for independent matrices of `GOE`, `GUE` or `Wigner`, of
-    which each has the law `Semicircle(2.0)`. The polynomial is given by its words: `{"xy": 1, "yx": 1}` is the
-    anticommutator XY + YX, and `{"xy": 1j, "yx": -1j}` the commutator i(XY - YX).
+    which each has the law `Semicircle(2.0)`, or for matrices of other laws with independent Haar eigenvectors. The
+    polynomial is given by its words: `{"xy": 1, "yx": 1}` is the anticommutator XY + YX, and `{"xy": 1j, "yx": -1j}`
+    the commutator i(XY - YX). With coefficients that are matrices it is the law of the block matrix
+    $\sum_w c_w \otimes w$: `{"": a, "x": c}` is $a \otimes 1 + c \otimes X$.
 
-    The density comes from Dyson's equation for a matrix whose first block is the resolvent of the polynomial. The
-    support is one interval without atoms. The density is right to some $10^{-14}$ (single precision: $10^{-6}$) at a
-    point within some ulp of x. It may be infinite at an end, as that of X² at 0, or inside, as that of X³ at 0; at the
-    distance δ from there its relative error is a few eps/√δ, and such an end is found to $10^{-14}$ if the polynomial
-    is a single word, and to some $10^{-6}$ otherwise (single precision: $10^{-3}$), without derivatives. A point takes
-    about ten steps of Newton's method for a matrix of the order of the number of words.
+    The density comes from Dyson's equation for a matrix whose first block is the resolvent of the polynomial. If the
+    coefficients are numbers and each law has one band, the support is one interval. The density is right to some
+    $10^{-14}$ (single precision: $10^{-6}$) at a point within some ulp of x. It may be infinite at an end, as that of
+    X² at 0, or inside, as that of X³ at 0; at the distance δ from there its relative error is a few eps/√δ, and such an
+    end is found to $10^{-14}$ if the polynomial is a single word, and to some $10^{-6}$ otherwise (single precision:
+    $10^{-3}$), without derivatives. A point takes about ten steps of Newton's method for a matrix of the order of the
+    number of words, times that of the coefficients.
 
-    Convention: each variable has mean 0 and variance 1, the support [-2, 2].
+    There are no atoms. A block matrix may have one, if a part of it has no random entry, as `{"x": [[1, 0], [0, 0]]}`;
+    such coefficients are refused.
+
+    Convention: each variable without a law has mean 0 and variance 1, the support [-2, 2].
 
     Args:
-        terms: the coefficient of each word. A letter is a variable, and "" is the constant. The coefficient of the
-            reversed word is the complex conjugate. The degree is at most 8. Which words there are is static.
+        terms: the coefficient of each word, a number or a d×d matrix with d at most 16. A letter is a variable, and ""
+            is the constant. The coefficient of the reversed word is the complex conjugate, of matrices the adjoint.
+            The degree is at most 8. Which words there are is static.
+        laws: the laws of some letters, bounded and without atoms. They need a routine of JAX for eigenvalues of general
+            matrices, which TPUs do not have.
 
     Raises:
         ValueError: an argument is outside its range.
 
     Example:
+        >>> import rmtjax as rmt
         >>> law = FreePolynomial({"xy": 1.0, "yx": 1.0})
         >>> print(f"{law.var():.1f} {law.support()[1]:.4f}")
         2.0 3.3302
+        >>> law = FreePolynomial({"xy": 1.0, "yx": 1.0}, {"y": rmt.laws.Uniform(-1.0, 1.0)})
+        >>> print(f"{law.var():.4f}")
+        0.6667
 
     References:
         Belinschi, Mai and Speicher (2017), J. reine angew. Math. 732, 21; Helton, Rashidi Far and Speicher (2007), Int.
@@ -74,163 +97,254 @@ class FreePolynomial(AbstractLawOfTransforms):
         for the support.
     """
 
-    coefficients: Annotated[Float[Array, " k"], _checks.ALL_FINITE]  # real parts of all words, then imaginary parts
+    coefficients: Annotated[Float[Array, " k"], _checks.ALL_FINITE]  # all real parts, then if complex imaginary parts
+    laws: Annotated[tuple[AbstractSpectralLaw, ...], _WITHOUT_ATOMS]
     words: tuple[str, ...] = eqx.field(static=True)  # one of each and its reverse
-    is_complex: bool = eqx.field(static=True)
+    order: int = eqx.field(static=True)  # of the coefficients
+    letters: tuple[str, ...] = eqx.field(static=True)  # those with laws
 
-    def __init__(self, terms: Mapping[str, RealScalarLike | complex]):
-        self.words, self.coefficients, self.is_complex = _halved(terms)
+    def __init__(self, terms: Mapping[str, ArrayLike], laws: Mapping[str, AbstractSpectralLaw] | None = None):
+        self.words, coefficients = _halved(terms)
+        self.coefficients, self.order = coefficients.ravel(), coefficients.shape[-1]
+        self.letters, self.laws = _laws_of_letters(self.words, {} if laws is None else laws)
 
     def _degrees(self) -> dict[str, int]:
         return {"coefficients": 1}
 
     def _pencil(self) -> Pencil:
-        return pencil_of(self.words, self.is_complex)
+        return pencil_of(self.words, self.letters, self.order, len(self._parts_of_values()) == 2)
 
-    def _matrices(self) -> Inexact[Array, "l d d"]:
+    def _parts_of_values(self) -> Float[Array, "p k d d"]:
+        return self.coefficients.reshape(-1, len(self.words), self.order, self.order)
+
+    def _values(self) -> Inexact[Array, "k d d"]:
+        """The coefficients of the words."""
+        real, *imaginary = self._parts_of_values()
+        return in_plane(real) + 1j * in_plane(imaginary[0]) if imaginary else real
+
+    def _matrices(self) -> Inexact[Array, "l D D"]:
         """The matrix A, and C for each letter."""
-        pencil = self._pencil()
-        coefficients = in_plane(self.coefficients) if self.is_complex else self.coefficients
-        sums = jnp.einsum("k,klij->lij", coefficients, like(coefficients, pencil.slopes))
-        return sums + like(coefficients, pencil.fixed)
+        pencil, values = self._pencil(), self._values()
+        sums = jnp.einsum("wlij,wab->liajb", like(values, pencil.places), values).reshape(pencil.fixed.shape)
+        return (sums + adjoint(sums)) / 2 + like(values, pencil.fixed)
 
     def _equation(self, z: Complex[Array, "..."]) -> Equation:
-        matrices = like(z, self._matrices())
-        corner = np.zeros(matrices.shape[1:])
-        corner[0, 0] = 1
-        return equation_of(corner, matrices[0], matrices[1:], self._pencil().basis, self._pencil().entries)
+        pencil, (shift, *letters) = self._pencil(), like(z, self._matrices())
+        entries, *blocks = (like(z, each) for each in (pencil.entries, pencil.blocks, pencil.entries_of_blocks))
+        duals = sum((letters[i] @ entries @ letters[i] for i in pencil.semicircular), 0 * entries)
+        places = zip(map(letters_of(self.words).index, self.letters), pencil.rows, strict=True)
+        own = [blocks_of(letters[i], rows[None]) for i, rows in places]
+        own = jnp.concatenate([like(z, np.zeros((0, *blocks[0].shape[2:]))), *own])
+        return Equation(
+            corner=like(z, np.diag(np.arange(shift.shape[0]) < self.order)),
+            shift=shift,
+            basis=like(z, pencil.basis),
+            duals=duals,
+            others=FreeLetters(self.laws, own, pencil.rows, *blocks),
+            height=like(jnp.real(z), 16 * sum(map(jnp.abs, self._reach()))),
+        )
 
-    def _h_of(self, sums: Complex[Array, "... d d"]) -> Complex[Array, "..."]:
-        """The function h = 1/G - z, as the Schur complement of the corner."""
-        row, column = sums[..., :1, 1:], sums[..., 1:, :1]
-        return (row @ jnp.linalg.solve(sums[..., 1:, 1:], column))[..., 0, 0] - sums[..., 0, 0]
+    def _solution(self, z: Complex[Array, "..."]) -> Complex[Array, "... m"]:
+        return matrix_dyson_solution(self._equation(z), z)
 
-    def _h(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        equation = self._equation(z)
-        return self._h_of(equation.sum_of(matrix_dyson_solution(equation, z)))
+    def _corner_and_lower(self, sums: Complex[Array, "... D D"]) -> tuple[Array, Array]:
+        """The matrix H for which the corner of G is $(z + H)^{-1}$, and B below the corner."""
+        d = self.order
+        row, column, lower = sums[..., :d, d:], sums[..., d:, :d], sums[..., d:, d:]
+        return row @ jnp.linalg.solve(lower, column) - sums[..., :d, :d], -lower
 
-    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        return quotient_of_one(z + self._h(z))
+    def _h_of(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "..."]:
+        """The function h = 1/G - z."""
+        h, _ = self._corner_and_lower(self._equation(z).sum_of(y))
+        if self.order == 1:
+            return h[..., 0, 0]
+        corner = jnp.linalg.inv(_plus(z, h))
+        return jnp.einsum("...ij,...ji->...", h, corner) / jnp.trace(corner, axis1=-2, axis2=-1)
+
+    def _stieltjes_of(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "..."]:
+        return quotient_of_one(z + self._h_of(z, y))
 
     def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        return jax.jvp(self._h, (w,), (jnp.ones_like(w),))
+        return jax.jvp(lambda w: self._h_of(w, self._solution(w)), (w,), (jnp.ones_like(w),))
 
-    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        equation = self._equation(w)
-        return self._log_potential_of(equation, w, matrix_dyson_solution(equation, w))
+    def _log_potential_of(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "2 ..."]:
+        equation = self._equation(z)
+        g, others = map(jax.lax.stop_gradient, (equation.resolvent(z, y), equation.of_others(y)))
+        y = equation.next_terms(g, others)
+        h, lower = self._corner_and_lower(equation.sum_of(y))
+        phase, size = jnp.linalg.slogdet(lower)
+        sign = (-1) ** (lower.shape[-1] // 2)
+        rest = jnp.log(sign * phase) + like(z, size) + equation.potential(g, y)
+        if self.order == 1:
+            logs = upper_logs(z + h[..., 0, 0]) + rest[None]
+            # The angles are known up to 2π. The first lies between 0 and π, the second between -π and 0.
+            near = np.reshape([np.pi / 2, -np.pi / 2], (2, *[1] * z.ndim))
+            return _with_angle(logs, like(size, near))
+        # All eigenvalues of these matrices lie in the upper half plane.
+        roots, first = general_eigenvalues(_plus(z, h)), general_eigenvalues(lower)
+        continuous = jnp.sum(jnp.imag(upper_logs(first)[0]), axis=-1) - np.pi * (lower.shape[-1] // 2)
+        rest = _with_angle(rest, continuous + jnp.imag(equation.potential(g, y)))
+        return (jnp.sum(upper_logs(roots), axis=-1) + rest[None]) / self.order
 
-    def _log_potential_of(
-        self, equation: Equation, w: Complex[Array, "..."], y: Complex[Array, "... m"]
-    ) -> Complex[Array, "2 ..."]:
-        """The potentials at w, from the solution y there."""
-        g = jax.lax.stop_gradient(equation.resolvent(w, y))
-        y = equation.coordinates(g)
-        sums, half = equation.sum_of(y), jnp.einsum("...ij,...ji->...", g, equation.energy(y)) / 2
-        phase, size = jnp.linalg.slogdet(-sums[..., 1:, 1:])
-        rest = jnp.log(phase * self._pencil().sign) + half + like(w, size)
-        logs = upper_logs(w + self._h_of(sums)) + rest[None]
-        # The angles are known up to 2π. The first lies between 0 and π, the second between -π and 0.
-        angle = jnp.imag(logs) + like(size, np.reshape([np.pi / 2, 3 * np.pi / 2], (2, *[1] * w.ndim)))
-        turns = jnp.floor(jax.lax.stop_gradient(angle) / (2 * np.pi))
-        return jax.lax.complex(jnp.real(logs), jnp.imag(logs) - 2 * np.pi * turns)
+    def _gap_levels(self) -> Float[Array, " k"]:
+        r"""The levels $(\sum \alpha - \sum \beta + m)/d$ modulo 1 for levels α, β of the laws and integers m.
+
+        In a gap the matrices $C_i N$ have real eigenvalues or conjugate pairs, and the angles of $U_x$ at the former
+        are π times levels, with the sign of their half plane. All other angles are multiples of π.
+        """
+        levels, d = in_one_precision([law._gap_levels() for law in self.laws]), self.order
+        numbers = [_sums_of_levels(each.size, *signs) for each, signs in zip(levels, self._pencil().signs, strict=True)]
+        number = d * math.prod(map(len, numbers)) - 1
+        total = jnp.zeros_like(self.coefficients, shape=1)
+        if not are_few(number):
+            return total[:0]
+        for each, several in zip(levels, numbers, strict=True):
+            total = jnp.add.outer(total, like(total, several) @ like(total, each)).ravel()
+        total = jnp.add.outer(total, like(total, np.arange(d))).ravel()[1:] / d
+        return jnp.sort(total - jnp.floor(total))
 
     def _reach(self) -> tuple[Array, Array]:
-        """The constant, and a bound on the rest."""
-        weights = [(1 + (word != word[::-1])) * 2.0 ** len(word) * (word != "") for word, _ in self._pencil().numbers]
-        reach = jnp.abs(self.coefficients) @ like(self.coefficients, weights)
-        return self.coefficients[0] if self.words[0] == "" else 0 * reach, reach
+        """A number near the mean of the constant, and a bound on the distance of all levels from it."""
+        values = self._values()
+        radii = dict.fromkeys(letters_of(self.words), 2.0)
+        radii |= {
+            letter: jnp.max(jnp.abs(jnp.stack(law._carrier())))
+            for letter, law in zip(self.letters, self.laws, strict=True)
+        }
+        centre, distances = 0 * jnp.real(values[0, 0, 0]), []
+        for word, value in zip(self.words, values, strict=True):
+            if word == "":
+                centre = jnp.real(jnp.trace(value)) / self.order
+                value = _plus(-centre, value)
+            # Frobenius' norm bounds the spectral one.
+            parts = jnp.stack([jnp.real(value), jnp.imag(value)])
+            size = jnp.sqrt(jnp.sum(parts**2)) * (1 + (word != word[::-1]))
+            distances.append(math.prod((radii[letter] for letter in word), start=size))
+        return centre, sum(distances)
 
     def _carrier(self) -> tuple[Array, Array]:
-        constant, reach = self._reach()
-        return constant - reach, constant + reach
+        centre, reach = self._reach()
+        return centre - reach, centre + reach
 
     def _is_bounded(self) -> bool:
         return True
 
-    def _ends(self, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
-        constant = jax.tree.map(jax.lax.stop_gradient, self)
-        lower, upper = constant._carrier()
-        size = upper - lower
-        eps = float(jnp.finfo(size.dtype).eps)
-
-        def probe(x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple[Array, Array, Array]:
-            z = in_plane(x)
-            equation = constant._equation(z)
-            y = matrix_dyson_solution(equation, z)
-            is_real = jnp.all(jnp.imag(y) == 0, axis=-1)
-            return *in_gap(is_real, constant._log_potential_of(equation, z, y), levels), x
-
-        def is_narrow(lanes: Lanes) -> Bool[Array, " m"]:
-            return lanes.upper - lanes.lower <= 2 * eps * jnp.maximum(size, jnp.abs(lanes.upper))
-
+    def _is_narrow(self, size: Float[Array, ""], lanes: Lanes) -> Bool[Array, " k"]:
         # An end with an infinite density has no interpolation, so the bisection goes on to the last digit.
-        lanes = bisected(probe, levels, lower - size / 64, upper + size / 64, is_narrow)
+        eps = float(jnp.finfo(size.dtype).eps)
+        width = lanes.upper - lanes.lower
+        return (width <= 2 * eps * jnp.maximum(size, jnp.abs(lanes.upper))) | (
+            ~lanes.found & (width <= eps**0.75 * size)
+        )
+
+    def _polished(self, constant: Self, lanes: Lanes, size: Float[Array, ""]) -> Float[Array, " k"]:
+        eps = float(jnp.finfo(size.dtype).eps)
         middle, half = lanes.middle(), eps**0.5 * size / 2
-        wide = lanes._replace(lower=middle - half, upper=middle + half)
-        ends = self._polished(constant, wide)
-        ends = jnp.where(jnp.abs(ends - middle) <= eps**0.75 * size, ends, middle)
-        return with_quantiles(self, ends, lanes, levels)
+        ends = super()._polished(constant, lanes._replace(lower=middle - half, upper=middle + half), size)
+        return jnp.where(jnp.abs(ends - middle) <= eps**0.75 * size, ends, middle)
 
-    def _polished(self, constant: Self, lanes: Lanes) -> Float[Array, " m"]:
-        """The ends by interpolation in the squared density, with their derivatives by the parameters."""
+    def _excess(self, x: Float[Array, " k"], y: Float[Array, "k m"], odd: Float[Array, "k m"]) -> Float[Array, " k"]:
+        """The residual of the equation in the direction u in which it cannot be solved, the left null vector."""
+        del odd
+        z, y = in_plane(x), in_plane(y)
+        _, image, rest, slope = self._equation(z).newton(z, y)
+        u = jnp.linalg.svd(jnp.real(jax.lax.stop_gradient(rest)))[0][..., -1]
+        rate = jax.lax.stop_gradient(jnp.sum(u * jnp.real(slope), axis=-1))
+        return jnp.sum(u * jnp.real(image - y), axis=-1) / jnp.where(rate == 0, 1, rate)
 
-        def solution(x: Float[Array, "... m"]) -> tuple[Array, Array, Array]:
-            z = in_plane(x)
-            equation = constant._equation(z)
-            g = equation.resolvent(z, matrix_dyson_solution(equation, z))
-            even = hermitian_part(g)
-            odd = (even - g) * 1j
-            return jnp.real(odd[..., 0, 0]), even, odd
-
-        def excess(x: Float[Array, " m"], g: Complex[Array, "m d d"], v: Complex[Array, "m d d"]) -> Float[Array, " m"]:
-            z = in_plane(x)
-            equation = self._equation(z)
-            sums = equation.sum_of(equation.coordinates(g))
-            residual = jnp.multiply.outer(z, equation.corner) - sums - jnp.linalg.inv(g)
-            return jnp.real(jnp.einsum("mij,mji->m", v, residual)) / jnp.real(v[:, 0, 0])
-
-        return soft_ends(lanes, solution, excess)
-
-    def _moments_without_constant(self, shift: Array, k: int) -> Float[Array, " k+1"]:
-        """The moments up to the order k of the polynomial with another constant."""
-        matrices = self._matrices()
-        kernel, letters = matrices[0, 1:, 1:], matrices[1:]
+    def _series(self, constant: Inexact[Array, "d d"], k: int) -> Float[Array, " k+1"]:
+        """The moments up to the order k of the polynomial with another constant, if all variables are semicircular."""
+        matrices, d = self._matrices(), self.order
+        kernel, letters = matrices[0, d:, d:], matrices[1:]
         half, size = kernel.shape[0] // 2, letters.shape[-1]
         # The inverse of the lower blocks of -A, and the first power of t.
         one = jnp.eye(half, dtype=letters.dtype)
         inverse = jnp.block([[0 * one, one], [one, kernel[:half, :half]]])
-        lower, corner = jnp.pad(inverse, ((1, 0), (1, 0))), like(letters, np.diag(np.arange(size) == 0))
+        lower, corner = jnp.pad(inverse, ((d, 0), (d, 0))), like(letters, np.diag(np.arange(size) < d))
+        constant = jnp.pad(like(letters, constant), ((0, size - d), (0, size - d)))
         behind = np.subtract.outer(np.arange(k + 1), np.arange(k + 1))
         later = lambda series: jnp.concatenate([0 * series[:1], series[:-1]])
 
-        def turn(_: Array, series: Inexact[Array, "k+1 d d"]) -> Inexact[Array, "k+1 d d"]:
+        def turn(_: Array, series: Inexact[Array, "k+1 D D"]) -> Inexact[Array, "k+1 D D"]:
             g = series @ lower[None] + later(series) @ corner[None]
-            energy = jnp.einsum("lij,kjm,lmn->kin", letters, g, letters).at[0].add(like(letters, shift) * corner)
+            energy = jnp.einsum("lij,kjm,lmn->kin", letters, g, letters).at[0].add(constant)
             factors = lower[None] @ energy + corner[None] @ later(energy)
             factors = jnp.where((behind >= 0)[..., None, None], factors[np.maximum(behind, 0)], 0)
             return jnp.einsum("kjab,jbc->kac", factors, series).at[0].add(jnp.eye(size, dtype=letters.dtype))
 
         turns = 1 + k * (max(map(len, self.words)) // 2 + 1)
         series = jax.lax.fori_loop(0, turns, turn, jnp.zeros((k + 1, size, size), letters.dtype))
-        return jnp.real(series[:, 0, 0])
+        return jnp.real(jnp.trace(series[:, :d, :d], axis1=-2, axis2=-1)) / d
+
+    def _centred(self) -> tuple[Self, Array]:
+        """The law without the mean of the constant, and this mean."""
+        centre, parts = self._reach()[0], self._parts_of_values()
+        if self.words[0] == "":
+            parts = parts.at[0, 0].set(_plus(-centre, parts[0, 0]))
+        return eqx.tree_at(lambda law: law.coefficients, self, parts.ravel()), centre
+
+    def _constant(self) -> Inexact[Array, "d d"]:
+        values = self._values()[0]
+        return values if self.words[0] == "" else 0 * values
 
     def _moment(self, k: int) -> Float[Array, ""]:
         no_more_than(100, k)
+        if self.laws:
+            law, centre = self._centred()
+            return law._mean_of_powers(k, origin=-centre)[0]
         if k <= FEW:
-            return self._moments_without_constant(self._reach()[0], k)[k]
+            return self._series(self._constant(), k)[k]
         # The carrier may be so wide that in its unit high moments would be 0.
         law, unit = self._in_unit()
         spread = jax.lax.stop_gradient(law._moment(FEW)) ** (1 / FEW)
         law = eqx.tree_at(lambda law: law.coefficients, law, law.coefficients / spread)
-        return times_power(law._moments_without_constant(law._reach()[0], k)[k], unit * spread, k)
+        return times_power(law._series(law._constant(), k)[k], unit * spread, k)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        zero = 0 * self._reach()[0]
-        moments = self._moments_without_constant(-self._moments_without_constant(zero, 1)[1], max(orders))
+        law, _ = self._centred()
+        if self.laws:
+            return law._mean_of_powers(*orders)
+        constant = law._constant()
+        moments = law._series(_plus(-law._series(constant, 1)[1], constant), max(orders))
         return tuple(moments[k] for k in orders)
 
 
-def _halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, " k"], bool]:
+def _plus(number: Inexact[Array, "..."], matrix: Inexact[Array, "... d d"]) -> Inexact[Array, "... d d"]:
+    """The sum of a number, times the identity, and a matrix."""
+    one = jnp.eye(matrix.shape[-1], dtype=matrix.dtype)
+    return jnp.multiply.outer(like(matrix, number), one) + matrix
+
+
+def _with_angle(logs: Complex[Array, "..."], near: Float[Array, "..."]) -> Complex[Array, "..."]:
+    """The logarithms with those angles, among all that differ by 2π, that are nearest to some."""
+    turns = jnp.round(jax.lax.stop_gradient(jnp.imag(logs) - near) / (2 * np.pi))
+    return jax.lax.complex(jnp.real(logs), jnp.imag(logs) - 2 * np.pi * turns)
+
+
+def _sums_of_levels(size: int, most: int, fewest: int) -> np.ndarray:
+    """How often each of so many levels occurs in sums of up to `most` of them less sums of up to `fewest`."""
+    units = np.eye(size + 1, size, dtype=int)  # the last stands for no level
+    sums = lambda number: {
+        tuple(sum(units[list(each)], 0 * units[-1]))
+        for each in itertools.combinations_with_replacement(range(size + 1), number)
+    }
+    found = {tuple(np.subtract(a, b)) for a in sums(most) for b in sums(fewest)}
+    return np.array(sorted(found, key=lambda each: (any(each), each))).reshape(len(found), size)
+
+
+def _laws_of_letters(words: tuple[str, ...], laws: Any) -> tuple[tuple[str, ...], tuple[AbstractSpectralLaw, ...]]:
+    """The letters that have laws, and these."""
+    letters = letters_of(words)
+    if not isinstance(laws, Mapping) or not all(letter in letters for letter in laws):
+        raise _checks.refusal("laws", f"be a mapping from letters among {', '.join(letters)} to laws", laws)
+    for letter, law in laws.items():
+        if not spectral_law(f"laws[{letter!r}]", law)._is_bounded():
+            raise _checks.refusal(f"laws[{letter!r}]", "have a bounded support", law)
+    chosen = tuple(letter for letter in letters if letter in laws)
+    return chosen, tuple(laws[letter] for letter in chosen)
+
+
+def _halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, "p k d d"]]:
     """One of each word and its reverse, and their coefficients."""
     if not isinstance(terms, Mapping) or not all(isinstance(word, str) for word in terms):
         raise _checks.refusal("terms", 'be a mapping from words to coefficients, as {"xy": 1.0, "yx": 1.0}', terms)
@@ -240,24 +354,41 @@ def _halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, " k"], bool]:
     if not all(word.isalpha() for word in terms if word):
         raise _checks.refusal("terms", 'have words of letters only, as "xxy" for x²y', list(terms))
     given = in_one_precision([_checks.numbers(f"terms[{word!r}]", value) for word, value in terms.items()])
-    if any(value.shape != () for value in given):
-        raise _checks.refusal("terms", "have scalars as coefficients", terms)
+    shapes = {value.shape for value in given} - {()}
+    order = max([shape[0] for shape in shapes], default=1) if all(shapes) else 1
+    if shapes - {(order, order)} or not 1 <= order <= _HIGHEST_ORDER:
+        must = f"have numbers, or square matrices of one order up to {_HIGHEST_ORDER}, as coefficients"
+        raise _checks.refusal("terms", must, [value.shape for value in given])
+    # A number stands for a multiple of the identity.
+    given = [value if value.ndim else value[None, None] * like(value, np.eye(order)) for value in given]
     coefficients = dict(zip(terms, given, strict=True))
     for word, value in coefficients.items():
         other = coefficients.get(word[::-1])
         known = not isinstance(value, Tracer) and not isinstance(other, Tracer)
-        if other is None or (known and not jnp.isnan(value) and complex(value) != complex(other).conjugate()):
+        if other is None or (known and not _are_adjoint(np.asarray(value), np.asarray(other))):
             must = f"be self-adjoint: the coefficient of {word[::-1]!r} is the conjugate of that of {word!r}"
-            raise _checks.refusal("terms", must, None if other is None else complex(other))
-    if all(not isinstance(value, Tracer) and value == 0 for word, value in coefficients.items() if word):
+            raise _checks.refusal("terms", must, other)
+    if all(not isinstance(value, Tracer) and (value == 0).all() for word, value in coefficients.items() if word):
         raise _checks.refusal("terms", "have coefficients that are not all 0", terms)
+    if order > 1 and not any(isinstance(value, Tracer) for value in given) and _has_atoms(coefficients):
+        raise _checks.refusal("terms", "have no part without random entries, which is an atom", terms)
     words = tuple(sorted(word for word in terms if word <= word[::-1]))
-    both = [(jnp.real, False), (jnp.imag, True)]
-    is_complex = any(map(jnp.iscomplexobj, given))
-    numbers = [
-        (part(coefficients[word]) + (-1 if is_imaginary else 1) * part(coefficients[word[::-1]])) / 2
-        for part, is_imaginary in both[: 1 + is_complex]
-        for word in words
-        if not (is_imaginary and word == word[::-1])
-    ]
-    return words, jnp.stack(numbers), is_complex
+    halves = [(coefficients[word] + adjoint(coefficients[word[::-1]])) / 2 for word in words]
+    parts = (jnp.real, jnp.imag) if any(map(jnp.iscomplexobj, given)) else (jnp.real,)
+    return words, jnp.stack([jnp.stack(list(map(part, halves))) for part in parts])
+
+
+def _has_atoms(coefficients: Mapping[str, Array]) -> bool:
+    """Whether block matrices of generic self-adjoint matrices of order N have a level N times."""
+    random, n = np.random.default_rng(0), 4
+    letters = {letter: random.normal(size=(n, n)) for letter in sorted(set("".join(coefficients)))}
+    product = lambda word: reduce(np.matmul, (letters[letter] + letters[letter].T for letter in word), np.eye(n))
+    total = sum(np.kron(np.asarray(value), product(word)) for word, value in coefficients.items())
+    levels = np.linalg.eigvalsh(total)
+    return bool(np.isclose(levels[n - 1 :], levels[: 1 - n], rtol=0, atol=1e-9 * np.abs(levels).max()).any())
+
+
+def _are_adjoint(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two numbers are conjugate, or two matrices adjoint but for rounding."""
+    rounding = 64 * np.finfo(a.dtype).eps * np.abs(a).max(initial=0, where=np.isfinite(a)) * (len(a) > 1)
+    return bool(np.allclose(a, b.conj().T, rtol=0, atol=rounding, equal_nan=True))

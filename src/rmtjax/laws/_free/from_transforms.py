@@ -6,7 +6,9 @@ potential $U(z) = E \log(z - X)$.
 
 from abc import abstractmethod
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax._promotion import like
@@ -54,3 +56,22 @@ class AbstractLawOfTransforms(AbstractSpectralLaw):
         # Two equal levels are one gap, and the band between them has no width.
         lower = ends[::2]
         return jnp.stack([lower, jnp.maximum(ends[1::2], lower)], axis=-1).ravel(), levels
+
+    def _mean_of_powers(self, *orders: int, origin: Array | float | None = None) -> tuple[Float[Array, ""], ...]:
+        r"""The means of $(X - o)^k$, by default about the mean.
+
+        They are integrals $\frac1{2\pi i} \oint (z - o)^k\,G(z)\,dz$ around the support. The sum over
+        equidistant points of a circle converges like the powers of the support over the circle.
+        """
+        lower, upper = map(jax.lax.stop_gradient, self._support())
+        largest = max(*orders, 4)
+        number, margin = 32 + 20 * largest, 2 / largest
+        size = jnp.maximum(upper - lower, float(jnp.finfo(lower.dtype).eps) * jnp.abs(upper))
+        radius, centre = size / 2 * (1 + margin), lower / 2 + upper / 2
+        angle = like(size, jnp.pi * (np.arange(number) + 0.5) / number)
+        way = jax.lax.complex(radius * jnp.cos(angle), radius * jnp.sin(angle))
+        masses = self._stieltjes(like(way, centre) + way) * way / number
+        if origin is None:
+            origin = centre + jnp.sum(jnp.real(masses * way))
+        points = way + like(way, centre - origin)
+        return tuple(jnp.sum(jnp.real(masses * points**k)) for k in orders)

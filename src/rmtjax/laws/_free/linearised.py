@@ -7,11 +7,14 @@ a shorter word. So the Schur complement of the lower blocks of
 
 $$L(z) = \begin{pmatrix} z - c - \sum_i c_i x_i & 0 & b^* \\ 0 & -K & 1 - N^* \\ b & 1 - N & 0 \end{pmatrix}$$
 
-is z - P, and the first entry of $L^{-1}$ is the resolvent (Haagerup and Thorbjørnsen 2005, Ann. of Math. 162, 711).
-All entries are linear in the variables and in the coefficients, and the determinant of the lower blocks is ±1.
+is z - P, and the first block of $L^{-1}$ is the resolvent (Haagerup and Thorbjørnsen 2005, Ann. of Math. 162, 711).
+All entries are linear in the variables and in the coefficients, which may be matrices; then all ones are unit matrices.
+The determinant of the lower blocks is ±1.
 
-With $L(z) = zJ - A - \sum_i C_i x_i$, the function $G(z) = E\,L(z)^{-1}$ of free semicircular variables solves
-$G = (zJ - A - S[G])^{-1}$ with $S[G] = \sum_i C_i G C_i$. The matrices S[G] lie in a space that the words determine.
+With $L(z) = zJ - A - \sum_i C_i x_i$, the function $G(z) = E\,L(z)^{-1}$ of free variables solves
+$G = (zJ - A - \sum_i T_i)^{-1}$, where $T_i = C_i G C_i$ for a semicircular variable, and $T_i = q(C_i N) C_i$ with
+functions q and N for another one (`free_letters.py`). The sum of the first and each of the others lie in spaces that
+the words determine.
 """
 
 from functools import cache
@@ -21,24 +24,39 @@ import numpy as np
 
 # Pivots below this share of the largest number are rounding.
 _CUT = 1e-7
-_PROBES = 4
+_PROBES = 6
 
 
 class Pencil(NamedTuple):
-    """What the words of a polynomial determine."""
+    """What the words of a polynomial determine. Matrices have the order D."""
 
-    fixed: np.ndarray  # A and all C_i, without the coefficients: letters + 1, d, d
-    numbers: tuple[tuple[str, bool], ...]  # the word of each coefficient, and whether it is the imaginary part
-    slopes: np.ndarray  # their derivatives by the coefficients: k, letters + 1, d, d
-    basis: np.ndarray  # self-adjoint matrices that span all S[G]: m, d, d
-    entries: np.ndarray  # the coordinates of Y in this basis are tr(entries Y): m, d, d
-    sign: float  # the determinant of the lower blocks
+    fixed: np.ndarray  # A and all C_i, without the coefficients: letters + 1, D, D
+    places: np.ndarray  # where the coefficient of each word stands: k, letters + 1, D/d, D/d
+    semicircular: tuple[int, ...]  # the letters with this law
+    basis: np.ndarray  # self-adjoint matrices that span the sum of their T, then the T of each other letter: m, D, D
+    entries: np.ndarray  # the coordinates of the sum Y, which come first, are tr(entries Y): k, D, D
+    rows: np.ndarray  # the rows of C_i that are not 0 for each other letter; D stands for none: l, s
+    blocks: np.ndarray  # the rest of the basis in these rows: m - k, l, s, s
+    entries_of_blocks: np.ndarray
+    signs: tuple[tuple[int, int], ...]  # how many positive and negative eigenvalues these C_i have at most
+
+
+def letters_of(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The letters in the order of the alphabet."""
+    return tuple(sorted(set("".join(words))))
 
 
 @cache
-def pencil_of(words: tuple[str, ...], is_complex: bool) -> Pencil:
-    """The pencil of a polynomial with these words and their reverses."""
-    letters = sorted(set("".join(words)))
+def pencil_of(words: tuple[str, ...], others: tuple[str, ...], order: int, is_complex: bool) -> Pencil:
+    """The pencil of a polynomial with these words and their reverses.
+
+    Args:
+        words: one of each word and its reverse.
+        others: the letters that are not semicircular.
+        order: the order of the coefficients.
+        is_complex: whether they are complex.
+    """
+    letters = letters_of(words)
     both = {*words, *(word[::-1] for word in words)}
     tails = sorted({word[len(word) - k :] for word in both for k in range(1, len(word) // 2 + 1)})
     n = len(tails)
@@ -49,60 +67,120 @@ def pencil_of(words: tuple[str, ...], is_complex: bool) -> Pencil:
         row, letter = n + place[tail], 1 + letters.index(tail[0])
         fixed[0, row, place[tail]] = -1
         fixed[letter, row, place[tail[1:]]] = 1 if tail[1:] else -1
-    fixed = _hermitian(2 * fixed)
-    numbers = [(word, False) for word in words]
-    numbers += [(word, True) for word in words if is_complex and word != word[::-1]]
-    slopes = np.zeros((len(numbers), *fixed.shape), complex if is_complex else float)
-    for matrices, (word, is_imaginary) in zip(slopes, numbers, strict=True):
+    fixed = np.kron(hermitian(2 * fixed), np.eye(order))
+    places = np.zeros((len(words), len(letters) + 1, 2 * n + 1, 2 * n + 1))
+    for matrices, word in zip(places, words, strict=True):
         half = len(word) // 2
         middle = word[half : len(word) - half]
         kind = 1 + letters.index(middle) if middle else 0
-        number = (1 + (word != word[::-1])) * (1j if is_imaginary else 1)
-        matrices[kind, place[word[:half][::-1]], place[word[len(word) - half :]]] = number
-    slopes = _hermitian(slopes)
-    return Pencil(fixed, tuple(numbers), slopes, *_invariant_space(fixed, slopes), (-1.0) ** n)
+        matrices[kind, place[word[:half][::-1]], place[word[len(word) - half :]]] = 1 + (word != word[::-1])
+    kinds = [tuple(i for i, letter in enumerate(letters) if letter not in others)]
+    kinds += [(letters.index(letter),) for letter in others]
+    random = _Random(fixed, places, order, is_complex)
+    spaces = _invariant_spaces(random, kinds)
+    drawn = np.stack([random.matrices()[1:] for _ in range(_PROBES)])
+    chosen = [kind[0] for kind in kinds[1:]]
+    rows = [np.flatnonzero(np.abs(drawn[:, i]).sum((0, 1))) for i in chosen]
+    size = max(map(len, rows), default=0)
+    rows = np.array([np.pad(each, (0, size - len(each)), constant_values=fixed.shape[-1]) for each in rows], int)
+    rows = rows.reshape(len(others), size)
+    levels = [np.linalg.eigvalsh(drawn[:, i]) for i in chosen]
+    return Pencil(
+        fixed,
+        places,
+        kinds[0],
+        np.concatenate([basis for basis, _ in spaces]),
+        spaces[0][1],
+        rows,
+        *(_blocks([space[which] for space in spaces[1:]], rows) for which in (0, 1)),
+        tuple((int((each > _CUT).sum(-1).max()), int((each < -_CUT).sum(-1).max())) for each in levels),
+    )
 
 
-def _hermitian(matrices: np.ndarray) -> np.ndarray:
+def _blocks(matrices: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """The matrices of each letter in its rows, and zeros in those of the other letters."""
+    letters, size = rows.shape
+    blocks = [np.zeros((0, letters, size, size))]
+    for i, each in enumerate(matrices):
+        padded = np.pad(each, ((0, 0), (0, 1), (0, 1)))
+        own = padded[:, rows[i][:, None], rows[i][None, :]]
+        blocks.append(own[:, None] * (np.arange(letters) == i)[:, None, None])
+    return np.concatenate(blocks)
+
+
+def hermitian(matrices: np.ndarray) -> np.ndarray:
+    """The self-adjoint parts."""
     return (matrices + np.conj(np.swapaxes(matrices, -2, -1))) / 2
 
 
-def _invariant_space(fixed: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Self-adjoint matrices that span the least space with S[(zJ - A - Y)^{-1}] for all Y in it and coefficients.
+class _Random:
+    """Pencils with random coefficients."""
 
-    Each coordinate is an entry, so that small entries keep their digits beside large ones.
+    def __init__(self, fixed: np.ndarray, places: np.ndarray, order: int, is_complex: bool):
+        self.random, self.fixed, self.places = np.random.default_rng(0), fixed, places
+        self.order, self.is_complex = order, is_complex
+
+    def complex_normal(self, *shape: int) -> np.ndarray:
+        return self.random.normal(size=shape) + 1j * self.random.normal(size=shape)
+
+    def matrices(self) -> np.ndarray:
+        """The matrices A and C_i."""
+        coefficients = self.complex_normal(len(self.places), self.order, self.order)
+        coefficients = coefficients if self.is_complex else coefficients.real
+        sums = np.einsum("wlij,wab->liajb", self.places, coefficients)
+        return self.fixed + hermitian(sums.reshape(self.fixed.shape))
+
+    def images(self, kinds: list[tuple[int, ...]], bases: list[np.ndarray]) -> list[np.ndarray]:
+        """The sum of the T of each kind, for a random sum of all T; with a random R-transform for other letters."""
+        matrices = self.matrices()
+        corner = np.kron(np.diag(np.arange(self.places.shape[-1]) == 0), np.eye(self.order))
+        energy = sum(np.tensordot(self.complex_normal(len(basis)), basis, 1) for basis in bases)
+        g = np.linalg.inv(self.complex_normal() * corner - matrices[0] - energy)
+        first, *rest = kinds
+        semicircular = sum((matrices[1 + i] @ g @ matrices[1 + i] for i in first), np.zeros_like(g))
+        images = [semicircular]
+        for (i,) in rest:
+            c = matrices[1 + i]
+            images.append(self.complex_normal() * np.linalg.solve(np.eye(len(c)) - self.complex_normal() * c @ g, c))
+        return images
+
+
+def _invariant_spaces(random: _Random, kinds: list[tuple[int, ...]]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each kind self-adjoint matrices that span the least space with its T for all T in these spaces.
+
+    With them come the matrices E for which tr(EY) are the coordinates. Each is an entry of Y, so that small entries
+    keep their digits beside large ones.
     """
-    random, size = np.random.default_rng(0), fixed.shape[-1]
-    corner, basis = np.zeros((size, size)), np.zeros((0, size, size))
-    corner[0, 0] = 1
-    normal = lambda *shape: random.normal(size=shape) + 1j * random.normal(size=shape)
+    size = random.fixed.shape[-1]
+    bases = [np.zeros((0, size, size)) for _ in kinds]
     while True:
-        images: list[np.ndarray] = []
-        for _ in range(_PROBES):
-            matrices = fixed + np.tensordot(random.normal(size=len(slopes)), slopes, 1)
-            shift = matrices[0] + np.tensordot(normal(len(basis)), basis, 1)
-            image = (matrices[1:] @ np.linalg.inv(normal() * corner - shift) @ matrices[1:]).sum(0)
-            images += [_hermitian(image), _hermitian(1j * image)]
-        together = np.concatenate([basis, images])
-        rows = together.reshape(len(together), -1)
-        rows, pivots = _reduced(np.concatenate([np.real(rows), np.imag(rows)], axis=1))
-        found = (rows[:, : size**2] + 1j * rows[:, size**2 :]).reshape(-1, size, size)
-        if len(found) == len(basis):
-            # The entries are whole numbers, as far as the words are known.
-            whole = np.round(found)
-            found = np.where(np.abs(found - whole) < _CUT, whole, found)
-            units = np.eye(2 * size**2)[pivots]
-            entries = _hermitian((units[:, : size**2] + 1j * units[:, size**2 :]).reshape(-1, size, size))
-            parts = (found, entries)
-            return parts if np.iscomplexobj(slopes) else (np.real(found), np.real(entries))
-        basis = found
+        probes = [random.images(kinds, bases) for _ in range(_PROBES)]
+        spaces = [_span(basis, list(images)) for basis, images in zip(bases, zip(*probes, strict=True), strict=True)]
+        if all(len(found) == len(basis) for (found, _), basis in zip(spaces, bases, strict=True)):
+            return spaces if random.is_complex else [(np.real(found), np.real(each)) for found, each in spaces]
+        bases = [found for found, _ in spaces]
+
+
+def _span(basis: np.ndarray, images: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """A basis of the self-adjoint matrices that span some matrices, with its coordinates."""
+    size = basis.shape[-1]
+    parts = [hermitian(factor * image) for image in images for factor in (1, 1j)]
+    together = np.concatenate([basis, parts])
+    rows = together.reshape(len(together), -1)
+    rows, pivots = _reduced(np.concatenate([np.real(rows), np.imag(rows)], axis=1))
+    found = (rows[:, : size**2] + 1j * rows[:, size**2 :]).reshape(-1, size, size)
+    # The entries are whole numbers, as far as the words are known.
+    whole = np.round(found)
+    found = np.where(np.abs(found - whole) < _CUT, whole, found)
+    units = np.eye(2 * size**2)[pivots]
+    return found, hermitian((units[:, : size**2] + 1j * units[:, size**2 :]).reshape(-1, size, size))
 
 
 def _reduced(rows: np.ndarray) -> tuple[np.ndarray, list[int]]:
     """The reduced echelon form of a matrix, with the largest pivots, and their columns."""
     rows, pivots = rows.copy(), []
     rank = 0
-    scale = np.abs(rows).max()
+    scale = np.abs(rows).max(initial=0)
     while rank < len(rows):
         place = np.unravel_index(np.argmax(np.abs(rows[rank:]) > 0.1 * np.abs(rows[rank:]).max()), rows[rank:].shape)
         row, column = rank + place[0], place[1]

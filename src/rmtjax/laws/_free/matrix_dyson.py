@@ -1,10 +1,11 @@
-r"""The solution of Dyson's equation of matrices, $G = (zJ - A - S[G])^{-1}$ with $S[G] = \sum_i C_i G C_i$.
+r"""The solution of Dyson's equation of matrices, $G = (zJ - A - \sum_i T_i)^{-1}$.
 
-The unknowns are the coordinates y of S[G] in a space of matrices. Far above the axis they are nearly constant, and the
-solution on the axis is the end of the path $x + ie$ for e from ∞ to 0. Newton's method goes along it, by leaps as long
-as its own steps shrink at a given rate. Between two of its steps the means of y and of its image by the equation damp
-all errors but the slow one, in the direction in which G is nearly singular; beside an infinite density Newton's method
-alone converges only if they are small. A solution has a negative imaginary part of G or, where it is real, a negative
+A semicircular variable contributes the term $T_i = C_i G C_i$; other ones are in `free_letters.py`. The unknowns are
+the coordinates y of the terms in spaces of matrices. Far above the axis they are nearly constant, and the solution on
+the axis is the end of the path $x + ie$ for e from ∞ to 0. Newton's method goes along it, by leaps as long as its own
+steps shrink at a given rate. Between two of its steps the means of y and of its image by the equation damp all errors
+but the slow one, in the direction in which G is nearly singular; beside an infinite density Newton's method alone
+converges only if they are small. A solution has a negative imaginary part of G or, where it is real, a negative
 derivative (Helton, Rashidi Far and Speicher 2007, Int. Math. Res. Notices, rnm086). If it does not, the leaps have
 ended on another branch, and the path is walked again with shorter ones.
 """
@@ -18,6 +19,7 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane
+from rmtjax.laws._free.free_letters import FreeLetters
 
 # The share of the distance to the axis that a leap leaves. Next to an end of a band none beyond 1/4 succeeds.
 _LEAPS = np.array([0.0, 1 / 256, 1 / 16, 1 / 4, 1 / 2, 3 / 4, 0.9])
@@ -31,35 +33,61 @@ _LANES = 32
 
 
 class Equation(NamedTuple):
-    """The matrices J and A, a basis of the space of S[G], and the matrices D for which tr DG are its coordinates."""
+    """The matrices J and A, a basis of the space of all terms T, and how the next terms follow from G."""
 
-    corner: Complex[Array, "d d"]
-    shift: Complex[Array, "d d"]
-    basis: Complex[Array, "m d d"]
-    duals: Complex[Array, "m d d"]
+    corner: Complex[Array, "D D"]
+    shift: Complex[Array, "D D"]
+    basis: Complex[Array, "m D D"]
+    duals: Complex[Array, "k D D"]  # the matrices D for which tr DG are the coordinates of the semicircular terms
+    others: FreeLetters
+    height: Float[Array, ""]  # so far above the axis the corner of G is nearly 1/z
 
-    def energy(self, y: Complex[Array, "... m"]) -> Complex[Array, "... d d"]:
-        """The matrix S[G]."""
+    def energy(self, y: Complex[Array, "... m"]) -> Complex[Array, "... D D"]:
+        """The sum of all terms."""
         return jnp.einsum("...m,mij->...ij", y, self.basis)
 
-    def sum_of(self, y: Complex[Array, "... m"]) -> Complex[Array, "... d d"]:
-        """The sum A + S[G]."""
+    def sum_of(self, y: Complex[Array, "... m"]) -> Complex[Array, "... D D"]:
+        """The sum with A."""
         energy = self.energy(y)
         return energy + jnp.broadcast_to(self.shift, energy.shape)
 
-    def resolvent(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "... d d"]:
+    def resolvent(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "... D D"]:
         """The matrix G."""
         return jnp.linalg.inv(jnp.multiply.outer(z, self.corner) - self.sum_of(y))
 
-    def coordinates(self, g: Complex[Array, "... d d"]) -> Complex[Array, "... m"]:
-        """The coordinates of S[G]."""
-        return jnp.einsum("mji,...ij->...m", self.duals, g)
+    def of_others(self, y: Complex[Array, "... m"]) -> Complex[Array, "... m-k"]:
+        """The coordinates of the terms that are not semicircular."""
+        return y[..., self.duals.shape[0] :]
 
-    def rest(self, g: Complex[Array, "... d d"]) -> Complex[Array, "... m m"]:
-        """The derivative of the residual, y less the coordinates of S[G]."""
-        turned = jnp.einsum("...ij,mjk,...kl->...mil", g, self.basis, g)
+    def next_terms(self, g: Complex[Array, "... D D"], others: Complex[Array, "... m-k"]) -> Complex[Array, "... m"]:
+        """The semicircular terms that follow from G, with other ones."""
+        return jnp.concatenate([jnp.einsum("mji,...ij->...m", self.duals, g), others], axis=-1)
+
+    def image(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "... m"]:
+        """The coordinates of the next terms."""
+        g, others = self.resolvent(z, y), self.of_others(y)
+        return self.next_terms(g, self.others.coordinates(g, others) if self.others.laws else others)
+
+    def potential(self, g: Complex[Array, "... D D"], y: Complex[Array, "... m"]) -> Complex[Array, "..."]:
+        r"""The sum of $\frac12 \operatorname{tr} G C G C$ and of the potentials of the other variables."""
+        first = self.duals.shape[0]
+        energy = jnp.einsum("...m,mij->...ij", y[..., :first], self.basis[:first])
+        half = jnp.einsum("...ij,...ji->...", g, energy) / 2
+        return half + self.others.potential(g, self.of_others(y)) if self.others.laws else half
+
+    def newton(
+        self, z: Complex[Array, "..."], y: Complex[Array, "... m"]
+    ) -> tuple[Complex[Array, "... D D"], Complex[Array, "... m"], Complex[Array, "... m m"], Complex[Array, "... m"]]:
+        """The matrix G, the image, the derivative of y less the image by y, and that of the image by z."""
+        g, others, number = self.resolvent(z, y), self.of_others(y), self.basis.shape[0]
+        directions = jnp.concatenate([self.basis, -self.corner[None]])
+        turned = jnp.einsum("...ij,mjk,...kl->...mil", g, directions, g)
         slopes = jnp.einsum("nji,...mij->...nm", self.duals, turned)
-        return jnp.broadcast_to(jnp.eye(slopes.shape[-1], dtype=slopes.dtype), slopes.shape) - slopes
+        if self.others.laws:
+            others, further = self.others.coordinates_and_slopes(g, others, turned)
+            slopes = jnp.concatenate([slopes, further], axis=-2)
+        rest = jnp.broadcast_to(jnp.eye(number, dtype=y.dtype), slopes[..., :-1].shape) - slopes[..., :-1]
+        return g, self.next_terms(g, others), rest, slopes[..., -1]
 
 
 class _Path(NamedTuple):
@@ -70,6 +98,7 @@ class _Path(NamedTuple):
     trial: Complex[Array, "... m"]  # and Newton's method on its way to the next one,
     last: Float[Array, "..."]  # with the length of its last step; infinite before the first one
     leap: Int[Array, "..."]
+    falls: Bool[Array, "..."]  # whether the derivative of the diagonal of G was negative at the last step
     done: Bool[Array, "..."]
     number: Int[Array, ""]
 
@@ -81,33 +110,13 @@ class _Starts(NamedTuple):
     number: Int[Array, ""]
 
 
-def equation_of(
-    corner: np.ndarray,
-    shift: Complex[Array, "d d"],
-    letters: Complex[Array, "l d d"],
-    basis: np.ndarray,
-    entries: np.ndarray,
-) -> Equation:
-    """The equation of a pencil.
-
-    Args:
-        corner: J.
-        shift: A.
-        letters: all C.
-        basis: self-adjoint matrices that span the space of S[G].
-        entries: as many matrices E for which tr(E S[G]) are the coordinates.
-    """
-    duals = jnp.einsum("lij,mjk,lkn->min", letters, like(shift, entries), letters)
-    return Equation(like(shift, corner), shift, like(shift, basis), duals)
-
-
 @jax.custom_jvp
 def matrix_dyson_solution(equation: Equation, z: Complex[Array, "..."]) -> Complex[Array, "... m"]:
     """The coordinates y of S[G], for z in the closed upper half plane; real outside of the support.
 
     Derivatives are those of the implicit function theorem.
     """
-    lanes, unknowns = z.ravel(), equation.duals.shape[0]
+    lanes, unknowns = z.ravel(), equation.basis.shape[0]
     if z.size <= _LANES:
         return _solution(equation, lanes).reshape(*z.shape, unknowns)
     lanes = jnp.pad(lanes, (0, -z.size % _LANES), mode="edge").reshape(-1, _LANES)
@@ -119,33 +128,45 @@ def matrix_dyson_solution(equation: Equation, z: Complex[Array, "..."]) -> Compl
 def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     equation, z = primals
     y = matrix_dyson_solution(equation, z)
-    image = lambda equation, z: equation.coordinates(equation.resolvent(z, y))
-    _, change = jax.jvp(image, primals, tangents)
-    return y, _over(equation.rest(equation.resolvent(z, y)), change)
+    _, change = jax.jvp(lambda equation, z: equation.image(z, y), primals, tangents)
+    return y, _over(equation.newton(z, y)[2], change[..., None])[..., 0]
 
 
 def _solution(equation: Equation, z: Complex[Array, " k"]) -> Complex[Array, "k m"]:
-    start = jnp.sum(jnp.abs(equation.duals)) + jnp.sum(jnp.abs(equation.shift)) + 1
-    far = jax.lax.complex(0 * start, start / float(jnp.finfo(start.dtype).eps))
-    plain = lambda _, y: equation.coordinates(equation.resolvent(far, y))
-    first = jax.lax.fori_loop(0, _FIRST_STEPS, plain, jnp.zeros_like(equation.duals[:, 0, 0]))
-    first = jnp.broadcast_to(first, (*z.shape, *first.shape))
+    height = equation.height
+    far = jax.lax.complex(0 * height, height)
+    first = jnp.broadcast_to(_beginning(equation, far), (*z.shape, equation.basis.shape[0]))
 
     def again(starts: _Starts) -> _Starts:
-        found = _walked(equation, z, first, 16 * start, starts)
-        found = jnp.where(starts.done[..., None], starts.found, _limit(equation, z, found))
-        return _Starts(found, starts.done | _is_right(equation, z, found), starts.rate / 3, starts.number + 1)
+        path = _walked(equation, z, first, height, starts)
+        found = jnp.where(starts.done[..., None], starts.found, _limit(equation, z, path.at))
+        right = _is_right(equation, z, found, path.falls)
+        return _Starts(found, starts.done | right, starts.rate / 3, starts.number + 1)
 
-    none = _Starts(first, jnp.zeros_like(jnp.real(z), bool), like(start, _RATE), jnp.zeros((), jnp.int32))
+    none = _Starts(first, jnp.zeros_like(jnp.real(z), bool), like(height, _RATE), jnp.zeros((), jnp.int32))
     goes_on = lambda starts: ~jnp.all(starts.done) & (starts.number < _MOST_STARTS)
     return jax.lax.while_loop(goes_on, again, none).found
 
 
-def _over(matrix: Complex[Array, "... m m"], vector: Complex[Array, "... m"]) -> Complex[Array, "... m"]:
+def _beginning(equation: Equation, z: Complex[Array, ""]) -> Complex[Array, " m"]:
+    """The solution far above the axis, roughly, by iteration."""
+    rough = float(jnp.finfo(z.dtype).eps) ** 0.25
+
+    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        y, _, number = state
+        image = equation.image(z, y)
+        return image, _length(image - y) / (1 + _length(image)), number + 1
+
+    first = jnp.full_like(equation.basis[:, 0, 0], -1j), jnp.full_like(jnp.real(z), jnp.inf), jnp.zeros((), jnp.int32)
+    goes_on = lambda state: (state[1] > rough) & (state[2] < _FIRST_STEPS)
+    return jax.lax.while_loop(goes_on, step, first)[0]
+
+
+def _over(matrix: Complex[Array, "... m m"], vectors: Complex[Array, "... m k"]) -> Complex[Array, "... m k"]:
     """The solution of linear equations, which at the very end of a band are singular."""
     tiny = float(jnp.finfo(matrix.dtype).eps) ** 2
     matrix = matrix + jnp.broadcast_to(tiny * jnp.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape)
-    return jnp.linalg.solve(matrix, vector[..., None])[..., 0]
+    return jnp.linalg.solve(matrix, vectors)
 
 
 def _length(y: Complex[Array, "... m"]) -> Float[Array, "..."]:
@@ -154,7 +175,7 @@ def _length(y: Complex[Array, "... m"]) -> Float[Array, "..."]:
 
 def _walked(
     equation: Equation, z: Complex[Array, "..."], first: Complex[Array, "... m"], height: Array, starts: _Starts
-) -> Complex[Array, "... m"]:
+) -> _Path:
     unknown = jnp.full_like(jnp.real(z), jnp.inf)
     begin = _Path(
         at=first,
@@ -162,23 +183,27 @@ def _walked(
         trial=first,
         last=unknown,
         leap=jnp.zeros_like(unknown, jnp.int32),
+        falls=jnp.ones_like(starts.done),
         done=starts.done,
         number=jnp.zeros((), jnp.int32),
     )
     goes_on = lambda path: ~jnp.all(path.done) & (path.number < _MOST_STEPS)
     least = float(jnp.finfo(height.dtype).eps) / 1024 * height
-    return jax.lax.while_loop(goes_on, lambda path: _step(equation, z, least, starts.rate, path), begin).at
+    return jax.lax.while_loop(goes_on, lambda path: _step(equation, z, least, starts.rate, path), begin)
 
 
 def _step(equation: Equation, z: Complex[Array, "..."], least: Array, rate: Array, path: _Path) -> _Path:
     eps, share = float(jnp.finfo(least.dtype).eps), like(least, _LEAPS)[path.leap]
     height = jnp.where(path.height * share < least, 0, path.height * share)
     above, trial = jax.lax.complex(jnp.real(z), jnp.imag(z) + height), path.trial
-    for _ in range(_AVERAGES):
-        trial = (trial + equation.coordinates(equation.resolvent(above, trial))) / 2
-    g = equation.resolvent(above, trial)
-    residual = equation.coordinates(g) - trial
-    there = trial + _over(equation.rest(g), residual)
+    mean = lambda _, trial: (trial + equation.image(above, trial)) / 2
+    trial = jax.lax.fori_loop(0, _AVERAGES, mean, trial)
+    g, image, rest, moved = equation.newton(above, trial)
+    residual = image - trial
+    step, slope = jnp.moveaxis(_over(rest, jnp.stack([residual, moved], axis=-1)), -1, 0)
+    there = trial + step
+    turn = jnp.broadcast_to(equation.corner, g.shape) - equation.energy(slope)
+    falls = _are_negative(-jnp.real(jnp.einsum("...ij,...jk,...ki->...i", g, turn, g)))
     unit = 1 + _length(there)
     size = _length(there - trial) / unit
     shrinks = size <= rate * path.last
@@ -198,6 +223,7 @@ def _step(equation: Equation, z: Complex[Array, "..."], least: Array, rate: Arra
         jnp.where((done | failed)[..., None], at, there),
         jnp.where(ended | failed, jnp.inf, size),
         leap,
+        jnp.where(path.done, path.falls, falls),
         done,
         path.number + 1,
     )
@@ -207,7 +233,7 @@ def _limit(equation: Equation, z: Complex[Array, "..."], y: Complex[Array, "... 
     """The solution; on the axis the limit from above, real where its imaginary parts are rounding."""
     on_axis = jnp.imag(z) == 0
     # Beside an end the last leap may go to the conjugate solution.
-    wrong = on_axis & (jnp.imag(equation.resolvent(z, y)[..., 0, 0]) > 0)
+    wrong = on_axis & (jnp.imag(jnp.trace(equation.resolvent(z, y), axis1=-2, axis2=-1)) > 0)
     y = jnp.where(wrong[..., None], jnp.conj(y), y)
     # At the distance δ inside of an end they are of the order of √δ, outside their rounding is one of eps/√δ.
     rounding = float(jnp.finfo(y.dtype).eps) ** 0.5
@@ -215,15 +241,16 @@ def _limit(equation: Equation, z: Complex[Array, "..."], y: Complex[Array, "... 
     return jnp.where(real[..., None], in_plane(jnp.real(y)), y)
 
 
-def _is_right(equation: Equation, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Bool[Array, "..."]:
+def _is_right(
+    equation: Equation, z: Complex[Array, "..."], y: Complex[Array, "... m"], falls: Bool[Array, "..."]
+) -> Bool[Array, "..."]:
     """Whether the diagonal of G has negative imaginary parts, or where it is real a negative derivative."""
-    g = equation.resolvent(z, y)
-    derivative = lambda shift: -jnp.einsum("...ij,...jk,...ki->...i", g, shift, g)
-    corner = jnp.broadcast_to(equation.corner, g.shape)
-    moved = -jnp.einsum("...ij,...jk,...kl->...il", g, corner, g)
-    slope = _over(equation.rest(g), equation.coordinates(moved))
-    slope = derivative(corner - equation.energy(slope))
     is_real = jnp.all(jnp.imag(y) == 0, axis=-1) & (jnp.imag(z) == 0)
-    signs = jnp.where(is_real[..., None], jnp.real(slope), jnp.imag(jnp.diagonal(g, axis1=-2, axis2=-1)))
-    least = float(jnp.finfo(signs.dtype).eps) ** 0.75
-    return jnp.all(signs <= least * jnp.max(jnp.abs(signs), axis=-1, keepdims=True), axis=-1)
+    diagonal = jnp.diagonal(equation.resolvent(z, y), axis1=-2, axis2=-1)
+    return jnp.where(is_real, falls, _are_negative(jnp.imag(diagonal)))
+
+
+def _are_negative(numbers: Float[Array, "... D"]) -> Bool[Array, "..."]:
+    """Whether all numbers are negative, but for rounding."""
+    least = float(jnp.finfo(numbers.dtype).eps) ** 0.75
+    return jnp.all(numbers <= least * jnp.max(jnp.abs(numbers), axis=-1, keepdims=True), axis=-1)
