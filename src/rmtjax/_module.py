@@ -5,7 +5,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar, get_args, get_origin
 
 import equinox as eqx
 import jax
@@ -20,6 +20,7 @@ from rmtjax._promotion import in_one_precision
 from rmtjax._threefry import looped
 
 R = TypeVar("R")
+M = TypeVar("M", bound="AbstractModule")
 
 # The words for a parameter with 0, 1 and 2 axes in error messages.
 _KINDS = ("a scalar", "a vector", "a matrix")
@@ -56,6 +57,11 @@ class AbstractModule(eqx.Module):
 
         A known parameter that breaks its rule, or a parameter with batch axes, raises a `ValueError`.
         """
+        return self._examined()[1]
+
+    def _examined(self) -> tuple[Self, Any]:
+        """The object with what a long check has found out for the hooks, and whether its parameters are valid."""
+        module = self
         valid: Any = True
         for each in _declared(type(self)):
             value = getattr(self, each.name)
@@ -64,10 +70,13 @@ class AbstractModule(eqx.Module):
             valid = _checks.all_kept(valid, each.rule.kept(each.name, value, *others))
         for name in _modules(type(self)):
             parts = getattr(self, name)
-            for part in parts if isinstance(parts, tuple) else (parts,):
+            for i, part in enumerate(parts if isinstance(parts, tuple) else (parts,)):
                 if isinstance(part, AbstractModule):
-                    valid = _checks.all_kept(valid, part._valid())
-        return valid
+                    examined, kept = part._examined()
+                    valid = _checks.all_kept(valid, kept)
+                    if examined is not part:
+                        module = _with_part(module, name, i, examined)
+        return module, valid
 
     def _run(
         self, hook: Callable[..., R], *operands: PyTree, valid: Any = True, order: int | None = None, **options: Any
@@ -85,13 +94,14 @@ class AbstractModule(eqx.Module):
                 small, the program is compiled with little effort.
             options: its static keyword arguments; a `shape` counts as a number of points.
         """
-        valid = _checks.all_kept(valid, self._valid())
+        module, kept = self._examined()
+        valid = _checks.all_kept(valid, kept)
         points = math.prod(options.get("shape", ()))
-        leaves, structure = jax.tree.flatten((self, operands))
+        leaves, structure = jax.tree.flatten((module, operands))
         small = is_small(leaves, self._largest_size() if order is None else order, points=points)
         function, static = _function(hook, self), tuple(options.items())
         if all(map(_is_number, leaves)):
-            return _checks.masked(valid, _program(small)(self, operands, function, static))
+            return _checks.masked(valid, _program(small)(module, operands, function, static))
         numbers, others = eqx.partition(leaves, _is_number)
         return _checks.masked(valid, _program_of_parts(small)(numbers, tuple(others), structure, function, static))
 
@@ -109,6 +119,14 @@ class AbstractModule(eqx.Module):
             with contextlib.suppress(Exception):
                 shown.append(f"{name}={_shown(getattr(self, name))}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _with_part(module: M, name: str, i: int, part: AbstractModule) -> M:
+    """The object with another one in a field, or in the tuple there."""
+    place = lambda module: (
+        getattr(module, name)[i] if isinstance(getattr(module, name), tuple) else getattr(module, name)
+    )
+    return eqx.tree_at(place, module, part)
 
 
 class _Function(NamedTuple):
