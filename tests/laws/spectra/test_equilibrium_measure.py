@@ -11,6 +11,8 @@ from tests.cases import DTYPES
 
 EXACT = {np.float32: 4e-6, np.float64: 1e-14}
 WELLS = [0.1, -2.0, 0.05, 0.25]
+# Between the cuts of this potential, pieces of negative charge are in the midst of others.
+THREE_WELLS = [2.811125, 6.949915, -3.053592, -4.454462, 0.971590, 0.969812]
 
 
 def quartic(a, b):
@@ -121,6 +123,7 @@ def test_two_unequal_wells_in_many_digits():
 POTENTIALS = {
     "sextic": ([1.0, 2.0, -2.5, -5.5, 0.2, 2.2], 2),
     "sextic, symmetric": ([0.0, 3.0, 0.0, -2.5, 0.0, 0.3], 2),
+    "sextic, two of three wells": (THREE_WELLS, 2),
     "narrow": ([0.1, -50.0, 0.0, 25.0], 2),
     "far from two other wells": ([0.37, 0.61, -0.15, -1.47, 1.03, -1.93, -0.24, 0.25], 1),
     "degree ten": ([0.3, 1.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1], 1),
@@ -221,8 +224,9 @@ def test_refusals():
         (([0.0, -2.0, 0.0, 0.25],), "with a support of cuts=1, got .*, which needs cuts=2"),
         (([0.0, 0.5], 2), "with a support of cuts=2, got .*, which needs cuts=1"),
         (([0.0, 0.5, 0.0, 1.0], 2), "which needs cuts=1"),
-        (([0.0, 2.0, 0.0, -1.0, 0.0, 0.1],), "needs more of them"),
-        (([0.0, 2.0, 0.0, -1.0, 0.0, 0.1], 2), "needs more of them"),
+        (([0.0, 2.0, 0.0, -1.0, 0.0, 0.1],), "needs cuts=2"),
+        (([0.0, 9.0, 0.0, -6.0, 0.0, 1.0],), "needs more of them"),
+        (([0.0, 9.0, 0.0, -6.0, 0.0, 1.0], 2), "needs more of them"),
         # One of these wells is not the support, although it is easily overlooked.
         (([0.0, -2e12, 0.0, 1e12], 1), "needs more of them"),
         (([0.0, 0.5], 3), "`cuts` must be at most 2, got 3"),

@@ -7,29 +7,30 @@ $-\frac12 \sum_k (\gamma_{k+1} + \gamma_{k-1})\,t^k$, and an integration of $G\,
 $U = \log(r \zeta/2) - \sum_k (\gamma_{k+1} - \gamma_{k-1})\,t^k/2k$.
 """
 
-from typing import Annotated, NamedTuple, Self
+import math
+from typing import Annotated, Any, NamedTuple, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
+from rmtjax._staging import at_once, is_outside
 from rmtjax._typing import RealLike
 from rmtjax._units import unit_near
-from rmtjax.laws._core.half_plane import edge_root, in_plane, quotient_of_one, upper_logs
+from rmtjax.laws._core.half_plane import edge_root, quotient_of_one, upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._spectra.equilibrium_cuts import (
-    GRID,
     ends_of_cuts,
     force,
     height,
     in_unit,
     integral_from,
-    located,
     placed,
     power_sum,
     reach,
@@ -38,6 +39,7 @@ from rmtjax.laws._spectra.equilibrium_cuts import (
     slopes_of,
     times_root,
 )
+from rmtjax.laws._spectra.equilibrium_search import GRID, located
 from rmtjax.special.internal import bracketed_root, chebyshev_series
 
 # Beyond this |ζ| the series for two cuts has this many terms, which reach 1e-16.
@@ -75,55 +77,96 @@ def _solved(coefficients: Float[Array, " m"], ends: Float[Array, " 2k"]) -> _Sol
     return _Solution(coefficients, ends, w, h, series, below, above, level)
 
 
-def _fit(coefficients: Float[Array, " m"], cuts: int) -> Bool[Array, ""]:
-    """Whether the support has so many cuts: the density is not negative, and V - 2 E log|x - X| not less outside."""
+class _Found(eqx.Module):
+    """What a potential determines, in its unit."""
+
+    solution: _Solution
+    bits: int = eqx.field(static=True)  # of its numbers
+
+
+def _found(coefficients: Float[Array, " m"], cuts: int) -> tuple[_Found, Bool[Array, ""]]:
+    """The solution with so many cuts in the unit of the potential, and whether it is one.
+
+    The density is not negative, and V - 2 E log|x - X| not less outside.
+    """
     m = coefficients.size
     confines = (coefficients[-1] > 0) & jnp.all(jnp.abs(coefficients) < jnp.inf)
-    if m % 2 or m < 2 * cuts:
-        return confines & False
     coefficients = jnp.where(confines, coefficients, like(coefficients, np.arange(m) == m - 1))
-    coefficients = in_unit(coefficients, reach(coefficients))
-    ends, gap = located(coefficients, cuts)
-    solution, eps = _solved(coefficients, ends), float(jnp.finfo(gap.dtype).eps)
-    right_number = gap <= eps**0.25 if cuts == 1 else gap > 0
-    grid = like(ends, GRID[None, ::4])
+    coefficients = in_unit(coefficients, unit_near(reach(coefficients)))
+    bits = jnp.finfo(coefficients.dtype).bits
+    ends, right_number = located(coefficients, cuts)
+    solution, far = _solved(coefficients, ends), reach(coefficients)
+    grid, eps = like(ends, GRID[None]), float(jnp.finfo(ends.dtype).eps)
+    limit = 8 * eps**0.5
     points = lambda start, end: start[:, None] + (end - start)[:, None] * grid
-    inside = points(ends[::2], ends[1::2])
-    density = chebyshev_series(solution.height, placed(ends, inside)) * like(ends, signs_of(cuts))[:, None]
-    outside = points(jnp.append(-jnp.ones_like(gap), ends[1::2]), jnp.append(ends[::2], 1))
+    h = lambda x: chebyshev_series(solution.height, placed(ends, x))
+    density = h(points(ends[::2], ends[1::2])) * like(ends, signs_of(cuts))[:, None]
+    outside = points(jnp.append(-far, ends[1::2]), jnp.append(ends[::2], far))
     # The bottoms of narrow wells, which may lie between these points, are zeros of V', but for very little.
     slope = lambda x: power_sum(slopes_of(coefficients), x)
     rises = jnp.sign(slope(outside[:, 1:]))
     bottoms = bracketed_root(lambda x: rises * slope(x), outside[:, :-1], outside[:, 1:])
-    outside = jnp.concatenate([outside, bottoms], axis=1)
-    value = outside * power_sum(coefficients, outside)
-    excess = value - solution.level - 2 * jnp.real(_log_potential(solution, in_plane(outside))[0])
-    limit = 8 * eps**0.5
-    is_positive = jnp.min(density) >= -limit * jnp.max(density)
-    is_least = jnp.min(excess + 64 * eps * jnp.abs(value)) >= -limit
-    return confines & right_number & jnp.all(jnp.diff(ends) > 0) & is_positive & is_least
+    excess = _excess(solution, bottoms)
+    fits = jnp.all(jnp.diff(ends) > 0) & (jnp.min(density) >= -limit * jnp.max(density)) & (jnp.min(excess) >= -limit)
+    return _Found(solution, bits), confines & right_number & fits
 
 
-fit = compiled(_fit, static_argnums=1)
+def _excess(solution: _Solution, x: Float[Array, "k g"]) -> Float[Array, "k g"]:
+    """What V - 2 E log|x - X| is more than on the cuts, below, between and above them, but for rounding."""
+    ends, u = solution.ends, placed(solution.ends, x)
+    t = jnp.where(jnp.abs(u) > 1, 1 / (u + jnp.sign(u) * jnp.sqrt(jnp.maximum(u**2 - 1, 0))), 1)
+    near = jnp.abs(t) > 1 / _FAR
+    t = jnp.where(near, 1 / _FAR, t)
+    logarithm = jnp.log((ends[-1] - ends[0]) / 4 / jnp.abs(t)) - t * power_sum(_potential(solution.series), t)
+    value = x * power_sum(solution.coefficients, x)
+    far = value - solution.level - 2 * logarithm + 64 * float(jnp.finfo(x.dtype).eps) * jnp.abs(value)
+    nearest = jnp.sum(jnp.subtract.outer(x, (ends[1:] + ends[:-1]) / 2) > 0, axis=-1)
+    signs = like(x, signs_of(ends.size // 2 + 1))[:, None]
+    return jnp.where(near, signs * integral_from(ends, solution.height, ends[nearest], x), far)
 
 
-def _needs(coefficients: np.ndarray, cuts: int) -> str:
-    """What is wrong with a potential."""
-    if coefficients.size % 2 or not coefficients[-1] > 0 or not np.isfinite(coefficients).all():
-        return f"{coefficients}, which does not confine"
+found = compiled(_found, static_argnums=1)
+
+
+@jax.custom_jvp
+def _solution_of(coefficients: Float[Array, " m"], solution: _Solution) -> _Solution:
+    """The solution for the coefficients, with its derivatives by them."""
+    del coefficients
+    return solution
+
+
+@_solution_of.defjvp
+def _(primals: tuple, tangents: tuple) -> tuple[_Solution, _Solution]:
+    solution = _solution_of(*primals)
+    _, change = jax.jvp(lambda c: _solved(c, ends_of_cuts(c, solution.ends)), primals[:1], tangents[:1])
+    return solution, change
+
+
+def _in_longer_unit(solution: _Solution, ratio: Array) -> _Solution:
+    """The solution for X divided by a power of two."""
+    return solution._replace(ends=solution.ends / ratio, level=solution.level + 2 * jnp.log(ratio))
+
+
+def _needs(coefficients: np.ndarray, cuts: int, _: np.ndarray) -> str:
+    """What is wrong with a potential that confines."""
     needs = (
         f"needs cuts={3 - cuts}"
-        if fit(jnp.asarray(coefficients), 3 - cuts)
-        else "needs more of them, or has cuts that the search does not find"
+        if found(jnp.asarray(coefficients), 3 - cuts)[1]
+        else "needs more of them, or has cuts that are too narrow for the search"
     )
     return f"{coefficients}, which {needs}"
 
 
-_POTENTIAL = _checks.Rule(
-    lambda coefficients, cuts: fit(jnp.asarray(coefficients), cuts),
-    lambda cuts: f"be finite, of even number, the last one positive, with a support of cuts={cuts}",
-    _needs,
-)
+def _must(cuts: int, *_: Array) -> str:
+    return f"be finite, of even number, the last one positive, with a support of cuts={cuts}"
+
+
+def _does_not_confine(coefficients: np.ndarray, _: int) -> str:
+    return f"{coefficients}, which does not confine"
+
+
+_CONFINES = _checks.Rule(lambda c, _: (c[-1] > 0) & (abs(c) < math.inf).all(), _must, _does_not_confine)
+_HAS_CUTS = _checks.Rule(lambda coefficients, cuts, fits: fits, _must, _needs)
 
 
 class EquilibriumMeasure(AbstractSpectralLaw):
@@ -144,9 +187,9 @@ class EquilibriumMeasure(AbstractSpectralLaw):
     The ends and all values are right to some $10^{-13}$ of the support (single precision: $10^{-5}$), with relative
     digits in tails. Where a cut is born, splits or touches another one, or h is 0 at an end, they are right to some
     $10^{-5}$ ($10^{-2}$), and derivatives by c may be infinite. So small a gap between touching cuts is a single cut.
-    Cuts that are narrower than their distance lose digits with the square of the ratio of both. A far cut that is
-    narrower than a hundredth of the distance may be overlooked, and so may one or two cuts in a potential with three
-    wells or more, about one in a hundred; then the potential is refused. The search takes a millisecond in each call.
+    Cuts that are narrower than their distance lose digits with the square of the ratio of both. With a cut that is
+    narrower than some $10^{-4}$ of the distance (single precision: $10^{-2}$) a potential may be refused. The search
+    takes milliseconds in each call.
 
     Convention: `EquilibriumMeasure([0, 1/2])` is `Semicircle(2)`, the law of `GUE(n)`.
 
@@ -168,28 +211,57 @@ class EquilibriumMeasure(AbstractSpectralLaw):
         Matrices, chapter 6.
     """
 
-    coefficients: Annotated[Float[Array, " m"], _POTENTIAL, "cuts"]
+    coefficients: Annotated[Float[Array, " m"], _CONFINES, "cuts"]
     cuts: int = eqx.field(static=True)
-    solution: _Solution | None = eqx.field(repr=False)  # in a law that is made for one call
+    # In a law that is made for one call: what its check has found, and the solution in the unit of this law.
+    found: _Found | None = eqx.field(repr=False)
+    solution: _Solution | None = eqx.field(repr=False)
 
     def __init__(self, coefficients: RealLike, cuts: int = 1):
         self.coefficients = _checks.vector("coefficients", coefficients)
         self.cuts = _checks.integer("cuts", cuts, at_least=1, at_most=2)
-        self.solution = None
+        self.found = self.solution = None
+
+    def _examined(self) -> tuple[Self, Any]:
+        if self.found is not None or self.solution is not None:
+            return self, True
+        _, confines = super()._examined()
+        size = self.coefficients.size
+        if size % 2 or size < 2 * self.cuts:
+            fault = "needs cuts=1" if size == 2 else "does not confine"
+            words = _checks.Words(f"{self.coefficients}, which {fault}")
+            raise _checks.refusal("coefficients", _must(self.cuts), words)
+        if isinstance(self.coefficients, Tracer):
+            result, fits = found(jax.lax.stop_gradient(self.coefficients), self.cuts)
+        else:
+            with at_once():
+                result, fits = found(jnp.asarray(np.asarray(self.coefficients)), self.cuts)
+                # Inside of a program the numbers of the host are constants on every mesh.
+                result, fits = (result, fits) if is_outside() else jax.tree.map(np.asarray, (result, fits))
+        fits = _HAS_CUTS.kept("coefficients", self.coefficients, self.cuts, fits)
+        law = eqx.tree_at(lambda law: law.found, self, result, is_leaf=lambda part: part is None)
+        return law, _checks.all_kept(confines, fits)
 
     def _size(self) -> Float[Array, ""] | None:
         return reach(self.coefficients) if self.solution is None else None
 
     def _over(self, size: Float[Array, ""]) -> Self:
-        """The law of X divided by the unit, with its solution, so that there is one search in a call."""
+        """The law of X divided by the unit, with its solution."""
         coefficients = in_unit(self.coefficients, unit_near(size))
         law = eqx.tree_at(lambda law: law.coefficients, self, coefficients)
-        return eqx.tree_at(lambda law: law.solution, law, law._solution(), is_leaf=lambda part: part is None)
+        solution = self._solution_over(coefficients, unit_near(size))
+        return eqx.tree_at(lambda law: law.solution, law, solution, is_leaf=lambda part: part is None)
+
+    def _solution_over(self, coefficients: Float[Array, " m"], unit: Array | float) -> _Solution:
+        """The solution for X divided by a unit, from the check, if it has all digits."""
+        known, result = jax.lax.stop_gradient(self.coefficients), self.found
+        if result is None or result.bits < jnp.finfo(known.dtype).bits:
+            result, _ = found(known, self.cuts)
+        solution = _in_longer_unit(result.solution, unit / unit_near(reach(known)))
+        return _solution_of(coefficients, solution._replace(coefficients=jax.lax.stop_gradient(coefficients)))
 
     def _solution(self) -> _Solution:
-        if self.solution is not None:
-            return self.solution
-        return _solved(self.coefficients, ends_of_cuts(self.coefficients, self.cuts))
+        return self._solution_over(self.coefficients, 1.0) if self.solution is None else self.solution
 
     def _support(self) -> tuple[Array, Array]:
         ends = self._solution().ends
