@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._promotion import common_dtype, like
+from rmtjax._promotion import aligned, common_dtype, like
 from rmtjax._typing import ArrayLike, KeyScalar, RealLike, RealScalarLike
 from rmtjax._units import times, times_power, unit_near
 from rmtjax.laws._core import fallbacks
@@ -218,7 +218,7 @@ class AbstractSpectralLaw(AbstractLaw):
     def _potential_and_atoms(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         """The potential E log(z - X), infinite at atoms."""
         places, masses = self._atoms()
-        at_atom = like(z, jnp.subtract.outer(z, like(z, places)) == 0) @ like(z, masses > 0) != 0
+        at_atom = jnp.any(jnp.equal(*aligned(z[..., None], jnp.where(masses > 0, places, jnp.nan))), axis=-1)
         value = self._log_potential(z)[0]
         return jnp.where(at_atom, jax.lax.complex(jnp.full_like(value.real, -jnp.inf), value.imag), value)
 

@@ -22,6 +22,7 @@ from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, spectral_law, with_moments
+from rmtjax.laws._free.atoms import Atoms, with_masses_beside
 from rmtjax.laws._free.fixed_point import fixed_point
 from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
 from rmtjax.laws._free.gaps import ends_of
@@ -60,8 +61,16 @@ class AbstractFreeConvolution(AbstractLawOfTransforms):
         """The laws that it is made of, the first of which has the subordinate point."""
 
     @abstractmethod
+    def _own_atoms(self) -> Atoms:
+        """The atoms, with what is beside them."""
+
+    @abstractmethod
     def _around(self, *intervals: tuple[Array, Array]) -> tuple[Array, Array]:
         """An interval around the law, from one around each part."""
+
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        atoms = self._own_atoms()
+        return atoms.places, atoms.masses
 
     def _carrier(self) -> tuple[Array, Array]:
         return self._around(*(part._carrier() for part in self._parts()))
@@ -109,7 +118,8 @@ class AbstractFreeConvolution(AbstractLawOfTransforms):
         return self._h_at(w, fixed_point(self, w))
 
     def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        return self._log_potential_at(w, fixed_point(self, w))
+        potentials = self._log_potential_at(w, fixed_point(self, w))
+        return with_masses_beside(self._own_atoms(), self._spread(), w, potentials)
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         return quotient_of_one(z + self._h_at(z, fixed_point(self, z))[0])

@@ -16,6 +16,7 @@ from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.atoms import Atoms, atoms_of
 from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
 from rmtjax.laws._free.gaps import are_few
 
@@ -42,10 +43,11 @@ class AbstractFreePower(AbstractFreeConvolution):
         both = jnp.concatenate([1 - copies * (1 - levels), copies * levels])
         return jnp.sort(jnp.clip(both, 0, 1)) if are_few(levels.size) else levels[:0]
 
-    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+    def _own_atoms(self) -> Atoms:
         part, copies, scale = self._part()
-        places, masses = part._atoms()
-        return copies * scale * places, jnp.maximum(1 - copies * (1 - masses), 0)
+        places, masses, above = atoms_of(part)
+        left = jnp.maximum(1 - copies * (1 - masses), 0)
+        return Atoms(copies * scale * places, left, copies * above)
 
     def _self_map(
         self, z: Complex[Array, "..."], w: Complex[Array, "..."]

@@ -24,8 +24,9 @@ from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import diagonal_of_powers
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.atoms import Atoms, atoms_of_pairs
 from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
-from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
+from rmtjax.laws._free.pairs import levels_of_pairs
 
 _POSITIVE = _checks.Rule(lambda law: law._carrier()[0] >= 0, "be a law of numbers that are not negative")
 
@@ -93,11 +94,12 @@ class FreeProduct(AbstractFreeConvolution):
     def _gap_levels(self) -> Float[Array, " k"]:
         return levels_of_pairs(self.a, self.b)
 
-    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-        places, masses = atoms_of_pairs(self.a, self.b, jnp.multiply)
+    def _own_atoms(self) -> Atoms:
+        atoms = atoms_of_pairs(self.a, self.b, jnp.multiply)
         at_zero = [jnp.sum(jnp.where(place == 0, mass, 0)) for place, mass in (self.a._atoms(), self.b._atoms())]
         zero = jnp.maximum(*at_zero)[None]
-        return jnp.concatenate([0 * zero, places]), jnp.concatenate([zero, jnp.where(places == 0, 0, masses)])
+        others = atoms._replace(masses=jnp.where(atoms.places == 0, 0, atoms.masses))
+        return jax.tree.map(lambda *parts: jnp.concatenate(parts), Atoms(0 * zero, zero, 1 - zero), others)
 
     def _self_map(
         self, z: Complex[Array, "..."], w: Complex[Array, "..."]

@@ -10,8 +10,9 @@ from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.atoms import Atoms, atoms_of_pairs
 from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
-from rmtjax.laws._free.pairs import atoms_of_pairs, levels_of_pairs
+from rmtjax.laws._free.pairs import levels_of_pairs
 
 
 class FreeSum(AbstractFreeConvolution):
@@ -62,7 +63,7 @@ class FreeSum(AbstractFreeConvolution):
     def _gap_levels(self) -> Float[Array, " k"]:
         return levels_of_pairs(self.a, self.b)
 
-    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+    def _own_atoms(self) -> Atoms:
         return atoms_of_pairs(self.a, self.b, jnp.add)
 
     def _self_map(

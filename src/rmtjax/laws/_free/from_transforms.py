@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from rmtjax._promotion import like
+from rmtjax._promotion import aligned, like
 from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
@@ -33,7 +33,7 @@ class AbstractLawOfTransforms(AbstractSpectralLaw):
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         above, below = jnp.imag(self._log_potential(in_plane(x))) / jnp.pi
         places, masses = self._atoms()
-        here = like(x, jnp.subtract.outer(x, like(x, places)) == 0) @ like(x, masses)
+        here = like(x, jnp.equal(*aligned(x[..., None], places))) @ like(x, masses)
         below, above = jnp.clip(here - below, 0, 1), jnp.clip(above, 0, 1)
         # Each has its own rounding. Between the support and the carrier both are exact.
         return jnp.where(above == 0, 1, below), jnp.where(below == 0, 1, above)

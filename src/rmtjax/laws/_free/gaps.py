@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane
+from rmtjax.laws._free.atoms import with_atoms
 from rmtjax.laws._free.fixed_point import fixed_point
 
 # More gaps than this are not searched for.
@@ -138,7 +139,9 @@ def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
     around = spread / 64
     is_narrow = lambda lanes: lanes.upper - lanes.lower <= least
     lanes = bisected(partial(_probe, constant), levels, lower - around, upper + around, is_narrow)
-    ends = _with_atoms(law, with_quantiles(law, _polished(law, constant, lanes), lanes, levels))
+    ends = with_quantiles(law, _polished(law, constant, lanes), lanes, levels)
+    ends = _with_ends_of_carrier(law, ends)
+    ends = with_atoms(law._own_atoms(), ends, levels_of_ends(levels), lie_above(ends.size))
     # At a level of 0 or 1 there is no gap, and the bisection ends somewhere outside.
     return jnp.clip(ends, ends[0], ends[-1])
 
@@ -181,12 +184,9 @@ def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
     return jnp.where(soft, x - (jnp.real(image) - w) / jnp.where(rate == 0, jnp.inf, rate), x)
 
 
-def _with_atoms(law: Any, ends: Float[Array, " m"]) -> Float[Array, " m"]:
-    """The ends; those that are atoms, or ends of the carrier, exactly."""
-    locations = jnp.concatenate([jnp.stack(law._extent()), law._atoms()[0]])
-    present = jnp.concatenate([jnp.ones(2, bool), law._atoms()[1] > 0])
+def _with_ends_of_carrier(law: Any, ends: Float[Array, " m"]) -> Float[Array, " m"]:
+    """The ends; those that are ends of the carrier, exactly."""
     near = 64 * float(jnp.finfo(ends.dtype).eps) * law._spread()
-    distance = jnp.where(present[None], jnp.abs(jax.lax.stop_gradient(locations[None] - ends[:, None])), jnp.inf)
-    nearest = jnp.argmin(distance, axis=-1)
-    at = jnp.take_along_axis(distance, nearest[:, None], axis=-1)[:, 0] <= near
-    return jnp.where(at, like(ends, locations)[nearest], ends)
+    for end in law._extent():
+        ends = jnp.where(jnp.abs(jax.lax.stop_gradient(ends - end)) <= near, end, ends)
+    return ends
