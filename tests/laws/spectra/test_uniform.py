@@ -27,3 +27,13 @@ def test_ends_are_differentiable():
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
         Uniform(*arguments)
+
+
+@pytest.mark.float32
+def test_the_potential_keeps_its_digits_far_away():
+    # Far away it is the logarithm of the distance to the mean, without the small terms of the variance.
+    law = Uniform(-1.0, 2.5)
+    eps = float(jnp.finfo(jnp.zeros(0).dtype).eps)
+    for z in (1e6, -1e12, 1e20, 1e8 + 1e8j):
+        expected = np.log(complex(z) - 0.75)
+        np.testing.assert_allclose(law.log_potential(z), expected, rtol=8 * eps, atol=1e-12)

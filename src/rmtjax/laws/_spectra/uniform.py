@@ -115,10 +115,14 @@ class Uniform(AbstractSpectralLaw):
         return jnp.where(end, jnp.where(jnp.real(z) > middle, jnp.inf, -jnp.inf), value / like(z, half))
 
     def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        ends = (w - like(w, self.lower), w - like(w, self.upper))
+        width, ends = like(w, self.upper - self.lower), (w - like(w, self.lower), w - like(w, self.upper))
         # The limit at an end is that of x log x.
-        above, below = (end[None] * jnp.where((end == 0)[None], 0, upper_logs(end)) for end in ends)
-        return (above - below) / like(w, self.upper - self.lower) - 1
+        logs = [jnp.where((end == 0)[None], 0, upper_logs(end)) for end in ends]
+        beside = (ends[0][None] * logs[0] - ends[1][None] * logs[1]) / width
+        # Far away the terms cancel. The logarithm of their ratio is small there, and real on the axis.
+        far = jnp.abs(ends[1]) > jnp.abs(8 * width)
+        ratio = jnp.log1p(width / jnp.where(far, ends[1], 1))
+        return jnp.where(far[None], (logs[0] + logs[1] + ((ends[0] + ends[1]) / width * ratio)[None]) / 2, beside) - 1
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         middle, half = self._halves()
