@@ -87,7 +87,8 @@ def _step(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], searc
     small = float(info.eps) ** 0.5
     image, slope = law._self_map(z + like(z, jnp.where(search.beside, small * spread, 0)), w)
     identity = (_square(image - w) <= info.eps * _square(w)) & (_square(slope - 1) <= info.eps)
-    identity = identity & (jnp.imag(w) > small * spread) & ~search.beside
+    # Close to the axis other maps are as near to it, beside an end; the start is far from the axis.
+    identity = identity & (search.steps == 0)
     # Rounding may put an image below the axis.
     image = _above(image, float(info.tiny))
     across, move = image - jnp.conj(w), image - w
@@ -96,9 +97,12 @@ def _step(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], searc
     # A slope below its rounding is 0, also where the image is on the axis.
     c = -slope * like(w, jnp.minimum(jnp.imag(w) / jnp.imag(image), 1 / info.eps)) * jnp.conj(across) / across
     c = c * like(w, jax.lax.rsqrt(jnp.maximum(_square(c), 1)))
-    distance = _square(r)
-    denominator = 1 - c + jnp.sqrt((1 - c) ** 2 + like(w, 4 * distance) * c)
-    there = _above(w + like(w, 4 * jnp.imag(w)) * 1j * r / (denominator - 2 * r), float(info.tiny))
+    denominator = 1 - c + jnp.sqrt((1 - c) ** 2 + like(w, 4 * _square(r)) * c)
+    # Where c is nearly 1, at an end, a small r makes a long step.
+    distance = _square(2 * r / denominator)
+    step = like(w, 4 * jnp.imag(w)) * 1j * r / (denominator - 2 * r)
+    # Rounding may end a step on the axis, where no further step leads off it. Next to it s has half of the digits.
+    there = _above(w + step, jnp.maximum(small * jnp.minimum(jnp.abs(step), jnp.abs(w + step)), float(info.tiny)))
     # The next step would square the distance from the fixed point. On the axis steps go on as long as they help.
     still = (moved <= (_ROUNDING * float(info.eps)) ** 2) & (moved >= search.moved / 16)
     last = distance < float(info.eps) ** 1.1
@@ -119,6 +123,6 @@ def _is_finite(w: Complex[Array, "..."]) -> Bool[Array, "..."]:
     return jnp.isfinite(jnp.real(w)) & jnp.isfinite(jnp.imag(w))
 
 
-def _above(w: Complex[Array, "..."], floor: float) -> Complex[Array, "..."]:
+def _above(w: Complex[Array, "..."], floor: Float[Array, "..."] | float) -> Complex[Array, "..."]:
     """The point at least so far above the axis."""
     return jax.lax.complex(jnp.real(w), jnp.maximum(jnp.imag(w), floor))

@@ -1,0 +1,40 @@
+"""Values of free sums and products a few ulp from the ends of bands, where the fixed point is nearly a double one."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rmtjax.laws import Empirical, FreeProduct, FreeSum, MarchenkoPastur, Semicircle
+
+EPS = float(jnp.finfo(jnp.zeros(0).dtype).eps)
+
+
+@jax.jit
+def values(law, x):
+    return law.cdf(x), law.pdf(x)
+
+
+@pytest.mark.float32
+def test_no_point_beside_an_end_is_taken_for_a_point_of_the_gap():
+    # In single precision a step of the search ended on the axis, and the next ones stayed there.
+    law = FreeSum(Empirical(jnp.asarray([-1.2, 0.9]), jnp.asarray([0.4, 0.6])), Semicircle(jnp.asarray(0.8)))
+    end = law.support()[0]
+    distance = EPS * np.arange(20, 4000)
+    below, density = map(np.asarray, values(law, (end + distance).astype(end.dtype)))
+    # A soft end: the mass is 2/3 of the density times the distance, at a point within some ulp.
+    assert (below > 0).all()
+    np.testing.assert_allclose(density**2 / distance, density[-1] ** 2 / distance[-1], rtol=0.2)
+    np.testing.assert_allclose(below / (density * distance), 2 / 3, rtol=0.2)
+
+
+@pytest.mark.float32
+def test_the_density_vanishes_at_an_end_close_to_an_atom():
+    # There the map was taken for the identity, and the value was that of a point half of the digits away.
+    law = FreeProduct(MarchenkoPastur(jnp.asarray(3.2266), 0.5), MarchenkoPastur(jnp.asarray(2.97), 0.673))
+    end = law.breakpoints()[-2]
+    assert 4e-4 < end < 4.2e-4
+    near = end * (1 + EPS * np.arange(-40, 40))
+    _, (*density, far) = map(np.asarray, values(law, jnp.append(near, end * (1 + 1e4 * EPS)).astype(end.dtype)))
+    # It grows like the root of the distance.
+    assert max(density) < far / 5
