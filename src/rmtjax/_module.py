@@ -181,9 +181,9 @@ class _Declared(NamedTuple):
     def check_kind(self, value: object) -> None:
         """Refuse a value of another class, number of axes or dtype than the field is declared with."""
         is_tuple = get_origin(self.kind) is tuple
-        kind = get_args(self.kind)[0] if is_tuple else self.kind
+        kind, parts = (get_args(self.kind)[0], value) if is_tuple else (self.kind, (value,))
         if isinstance(kind, type) and issubclass(kind, AbstractModule):
-            if not all(isinstance(part, kind) for part in (value if is_tuple else (value,))):
+            if not (isinstance(parts, tuple) and all(isinstance(part, kind) for part in parts)):
                 raise _checks.refusal(self.name, f"be an instance of {kind.__name__}", value)
             return
         axes = len(getattr(self.kind, "dims", ()))

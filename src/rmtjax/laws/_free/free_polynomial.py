@@ -45,6 +45,7 @@ from rmtjax.linalg.internal import adjoint, general_eigenvalues
 
 _HIGHEST_DEGREE = 8
 _HIGHEST_ORDER = 16
+_MOST_SUMS = 10_000
 _WITHOUT_ATOMS = _checks.Rule(
     lambda laws: jnp.all(jnp.asarray([jnp.all(law._atoms()[1] == 0) for law in laws], bool)), "be laws without atoms"
 )
@@ -193,10 +194,12 @@ class FreePolynomial(AbstractLawOfEquation):
         are π times levels, with the sign of their half plane. All other angles are multiples of π.
         """
         levels, d = in_one_precision([law._gap_levels() for law in self.laws]), self.order
-        numbers = [_sums_of_levels(each.size, *signs) for each, signs in zip(levels, self._pencil().signs, strict=True)]
-        number = d * math.prod(map(len, numbers)) - 1
-        total = jnp.zeros_like(self.coefficients, shape=1)
-        if not are_few(number):
+        total, pairs = jnp.zeros_like(self.coefficients, shape=1), list(zip(levels, self._pencil().signs, strict=True))
+        most = math.prod(math.comb(each.size + sign, sign) for each, signs in pairs for sign in signs)
+        if most > _MOST_SUMS and not are_few(most):
+            return total[:0]
+        numbers = [_sums_of_levels(each.size, *signs) for each, signs in pairs]
+        if not are_few(d * math.prod(map(len, numbers)) - 1):
             return total[:0]
         for each, several in zip(levels, numbers, strict=True):
             total = jnp.add.outer(total, like(total, several) @ like(total, each)).ravel()
@@ -220,7 +223,7 @@ class FreePolynomial(AbstractLawOfEquation):
             parts = jnp.stack([jnp.real(value), jnp.imag(value)])
             size = jnp.sqrt(jnp.sum(parts**2)) * (1 + (word != word[::-1]))
             distances.append(math.prod((radii[letter] for letter in word), start=size))
-        return centre, sum(distances)
+        return centre, jnp.sum(jnp.stack(distances))
 
     def _carrier(self) -> tuple[Array, Array]:
         centre, reach = self._reach()
@@ -237,7 +240,7 @@ class FreePolynomial(AbstractLawOfEquation):
             ~lanes.found & (width <= eps**0.75 * size)
         )
 
-    def _polished(self, constant: Self, lanes: Lanes, size: Float[Array, ""]) -> Float[Array, " k"]:
+    def _polished(self, constant: AbstractLawOfEquation, lanes: Lanes, size: Float[Array, ""]) -> Float[Array, " k"]:
         eps = float(jnp.finfo(size.dtype).eps)
         middle, half = lanes.middle(), eps**0.5 * size / 2
         ends = super()._polished(constant, lanes._replace(lower=middle - half, upper=middle + half), size)
@@ -324,10 +327,8 @@ def _with_angle(logs: Complex[Array, "..."], near: Float[Array, "..."]) -> Compl
 def _sums_of_levels(size: int, most: int, fewest: int) -> np.ndarray:
     """How often each of so many levels occurs in sums of up to `most` of them less sums of up to `fewest`."""
     units = np.eye(size + 1, size, dtype=int)  # the last stands for no level
-    sums = lambda number: {
-        tuple(sum(units[list(each)], 0 * units[-1]))
-        for each in itertools.combinations_with_replacement(range(size + 1), number)
-    }
+    chosen = lambda number: itertools.combinations_with_replacement(range(size + 1), number)
+    sums = lambda number: {tuple(units[np.array(each, int)].sum(0)) for each in chosen(number)}
     found = {tuple(np.subtract(a, b)) for a in sums(most) for b in sums(fewest)}
     return np.array(sorted(found, key=lambda each: (any(each), each))).reshape(len(found), size)
 

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from functools import partial
-from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -56,7 +55,7 @@ class AbstractLawOfEquation(AbstractLawOfTransforms):
         lanes = bisected(probe, levels, lower - size / 64, upper + size / 64, partial(constant._is_narrow, size))
         return with_quantiles(self, self._polished(constant, lanes, size), lanes, levels)
 
-    def _polished(self, constant: Self, lanes: Lanes, size: Float[Array, ""]) -> Float[Array, " k"]:
+    def _polished(self, constant: "AbstractLawOfEquation", lanes: Lanes, size: Float[Array, ""]) -> Float[Array, " k"]:
         """The ends by interpolation in the squared density, with their derivatives by the parameters."""
 
         def solution(x: Float[Array, "... k"]) -> tuple[Array, Array, Array]:

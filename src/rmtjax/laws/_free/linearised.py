@@ -92,7 +92,8 @@ def pencil_of(words: tuple[str, ...], others: tuple[str, ...], order: int, is_co
         np.concatenate([basis for basis, _ in spaces]),
         spaces[0][1],
         rows,
-        *(_blocks([space[which] for space in spaces[1:]], rows) for which in (0, 1)),
+        _blocks([basis for basis, _ in spaces[1:]], rows),
+        _blocks([entries for _, entries in spaces[1:]], rows),
         tuple((int((each > _CUT).sum(-1).max()), int((each < -_CUT).sum(-1).max())) for each in levels),
     )
 
@@ -126,7 +127,7 @@ class _Random:
     def matrices(self) -> np.ndarray:
         """The matrices A and C_i."""
         coefficients = self.complex_normal(len(self.places), self.order, self.order)
-        coefficients = coefficients if self.is_complex else coefficients.real
+        coefficients = coefficients if self.is_complex else np.real(coefficients)
         sums = np.einsum("wlij,wab->liajb", self.places, coefficients)
         return self.fixed + hermitian(sums.reshape(self.fixed.shape))
 
@@ -134,11 +135,10 @@ class _Random:
         """The sum of the T of each kind, for a random sum of all T; with a random R-transform for other letters."""
         matrices = self.matrices()
         corner = np.kron(np.diag(np.arange(self.places.shape[-1]) == 0), np.eye(self.order))
-        energy = sum(np.tensordot(self.complex_normal(len(basis)), basis, 1) for basis in bases)
+        energy = np.sum([np.tensordot(self.complex_normal(len(basis)), basis, 1) for basis in bases], axis=0)
         g = np.linalg.inv(self.complex_normal() * corner - matrices[0] - energy)
         first, *rest = kinds
-        semicircular = sum((matrices[1 + i] @ g @ matrices[1 + i] for i in first), np.zeros_like(g))
-        images = [semicircular]
+        images = [np.sum([0 * g, *(matrices[1 + i] @ g @ matrices[1 + i] for i in first)], axis=0)]
         for (i,) in rest:
             c = matrices[1 + i]
             images.append(self.complex_normal() * np.linalg.solve(np.eye(len(c)) - self.complex_normal() * c @ g, c))
