@@ -462,7 +462,7 @@ def test_arrays_may_be_lists():
 
 # What is named by the user or by another package, or is text.
 _FREE = {"calibration", "checkpoint", "device", "dtype", "every", "jax_version", "label", "law", "moments", "parameter"}
-_FREE |= {"path", "bins", "quantity", "select", "source", "terms"}
+_FREE |= {"path", "bins", "laws", "quantity", "select", "source", "terms"}
 
 
 def test_choices_are_literals():
