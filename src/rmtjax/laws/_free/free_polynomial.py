@@ -89,8 +89,8 @@ class FreePolynomial(AbstractLawOfEquation):
         >>> print(f"{law.var():.1f} {law.support()[1]:.4f}")
         2.0 3.3302
         >>> law = FreePolynomial({"xy": 1.0, "yx": 1.0}, {"y": rmt.laws.Uniform(-1.0, 1.0)})
-        >>> print(f"{law.var():.4f}")
-        0.6667
+        >>> print(f"{law.pdf(0.5):.3f}")
+        0.361
 
     References:
         Belinschi, Mai and Speicher (2017), J. reine angew. Math. 732, 21; Helton, Rashidi Far and Speicher (2007), Int.
