@@ -123,10 +123,8 @@ class AbstractModule(eqx.Module):
 
 def _with_part(module: M, name: str, i: int, part: AbstractModule) -> M:
     """The object with another one in a field, or in the tuple there."""
-    place = lambda module: (
-        getattr(module, name)[i] if isinstance(getattr(module, name), tuple) else getattr(module, name)
-    )
-    return eqx.tree_at(place, module, part)
+    is_tuple = isinstance(getattr(module, name), tuple)
+    return eqx.tree_at(lambda module: getattr(module, name)[i] if is_tuple else getattr(module, name), module, part)
 
 
 class _Function(NamedTuple):

@@ -26,7 +26,7 @@ from jaxtyping import Array, Bool, Complex, Int
 
 from rmtjax.laws._core.half_plane import in_plane, upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
-from rmtjax.linalg.internal import general_eigensystem, general_eigenvalues
+from rmtjax.linalg.internal import general_eigensystem
 
 Laws = tuple[AbstractSpectralLaw, ...]
 
@@ -41,14 +41,14 @@ class FreeLetters(NamedTuple):
     entries: Complex[Array, "m l s s"]  # the coordinates of T are tr(entries T)
 
     def _parts(self, g: Array, y: Array) -> tuple[Complex[Array, "... l s s"], ...]:
-        """The matrices 1 + G T, C and N."""
+        """The matrices T, 1 + G T, C and N."""
         g, t = blocks_of(g, self.rows), jnp.einsum("...m,mlij->...lij", y, self.basis)
         one = g @ t + jnp.broadcast_to(jnp.eye(t.shape[-1], dtype=t.dtype), t.shape)
-        return one, jnp.broadcast_to(self.blocks, g.shape), jnp.linalg.solve(one, g)
+        return t, one, jnp.broadcast_to(self.blocks, g.shape), jnp.linalg.solve(one, g)
 
     def coordinates(self, g: Complex[Array, "... D D"], y: Complex[Array, "... m"]) -> Complex[Array, "... m"]:
         """Those of the next T, from G and those of the last one."""
-        _, c, n = self._parts(g, y)
+        _, _, c, n = self._parts(g, y)
         return jnp.einsum("mlji,...lij->...m", self.entries, _function_of(self.laws, c, n) @ c)
 
     def coordinates_and_slopes(
@@ -61,15 +61,14 @@ class FreeLetters(NamedTuple):
             y: the coordinates of the last T.
             turned: the derivatives of G. The last m directions but one are those of y, and the others leave T alone.
         """
-        one, c, n = self._parts(g, y)
-        eigenvalues, vectors, below = _eigensystem(c, n)
-        values, slopes = _q_of_all(self.laws, eigenvalues, below)
+        t, one, c, n = self._parts(g, y)
+        eigenvalues, vectors = general_eigensystem(c @ n)
+        values, slopes = _q_of_all(self.laws, eigenvalues, _are_below(n, eigenvalues, vectors))
         left = jnp.linalg.inv(jnp.stack([vectors, one]))
         inverse, left = left[0], left[1]
         through = inverse @ c
         next_t = (vectors * values[..., None, :]) @ through
         # With Q = C N and N = (1 + G T)⁻¹ G, dN = (1 + G T)⁻¹ dG (1 + T G)⁻¹ - N dT N, and (1 + T G)⁻¹ = 1 - T N.
-        t = jnp.einsum("...m,mlij->...lij", y, self.basis)
         right = vectors - t @ n @ vectors
         of_g = jnp.einsum("...lab,...klbc,...lcd->...klad", through @ left, blocks_of(turned, self.rows), right)
         of_t = jnp.einsum("...lab,mlbc,...lcd->...mlad", through @ n, self.basis, n @ vectors)
@@ -84,9 +83,9 @@ class FreeLetters(NamedTuple):
 
     def potential(self, g: Complex[Array, "... D D"], y: Complex[Array, "... m"]) -> Complex[Array, "..."]:
         """The sum of the potentials. It is continuous, as no eigenvalue of 1 + G T crosses the negative axis."""
-        one, c, n = self._parts(g, y)
-        below = jax.lax.stop_gradient(_eigensystem(c, n)[2])
-        factors, eigenvalues = general_eigenvalues(jnp.stack([one, c @ n]))
+        _, one, c, n = self._parts(g, y)
+        (factors, eigenvalues), (_, vectors) = general_eigensystem(jnp.stack([one, c @ n]))
+        below = _are_below(n, eigenvalues, vectors)
         traces = [
             jnp.sum(_log_potential(law, eigenvalues[..., i, :], below[..., i, :]), axis=-1)
             for i, law in enumerate(self.laws)
@@ -100,19 +99,18 @@ def blocks_of(matrix: Complex[Array, "... D D"], rows: Int[np.ndarray, "l s"]) -
     return padded[..., rows[:, :, None], rows[:, None, :]]
 
 
-def _eigensystem(
-    c: Complex[Array, "... s s"], n: Complex[Array, "... s s"]
-) -> tuple[Array, Array, Bool[Array, "... s"]]:
-    r"""The eigenvalues and eigenvectors of C N, and which 1/ν are in the lower half plane or come from there.
+def _are_below(
+    n: Complex[Array, "... s s"], eigenvalues: Complex[Array, "... s"], vectors: Complex[Array, "... s s"]
+) -> Bool[Array, "... s"]:
+    r"""Which 1/ν are in the lower half plane or come from there, for the eigenvalues ν and eigenvectors of C N.
 
     With $v = N u$ for an eigenvector u, $v^* \Omega v = \nu^{-1}\,v^* C v$, so that $v^* C v$ has the sign of the
     imaginary part of 1/ν. Where it is 0 and Ω is real, the eigenvalues are conjugate pairs.
     """
-    eigenvalues, vectors = general_eigensystem(c @ n)
     v = n @ vectors
     signs = jnp.real(jnp.sum(jnp.conj(v) * vectors, axis=-2) * eigenvalues)
     rounding = float(jnp.finfo(signs.dtype).eps) ** 0.75 * jnp.sum(jnp.abs(v), axis=-2) * jnp.abs(eigenvalues)
-    return eigenvalues, vectors, jnp.where(jnp.abs(signs) > rounding, signs < 0, jnp.imag(eigenvalues) > 0)
+    return jnp.where(jnp.abs(signs) > rounding, signs < 0, jnp.imag(eigenvalues) > 0)
 
 
 def _reciprocal(eigenvalues: Complex[Array, "..."], below: Bool[Array, "..."]) -> tuple[Complex[Array, "..."], Array]:
@@ -165,8 +163,8 @@ def _function_of(
     laws: Laws, c: Complex[Array, "... l s s"], n: Complex[Array, "... l s s"]
 ) -> Complex[Array, "... l s s"]:
     """The functions q of the matrices C N, one of each law."""
-    eigenvalues, vectors, below = _eigensystem(c, n)
-    values, _ = _q_of_all(laws, eigenvalues, below)
+    eigenvalues, vectors = general_eigensystem(c @ n)
+    values, _ = _q_of_all(laws, eigenvalues, _are_below(n, eigenvalues, vectors))
     return _with_vectors(vectors, vectors * values[..., None, :])
 
 
@@ -180,7 +178,8 @@ def _with_vectors(vectors: Complex[Array, "... s s"], product: Complex[Array, ".
 def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     laws, c, n = primals
     of_laws, of_c, of_n = tangents
-    eigenvalues, vectors, below = _eigensystem(c, n)
+    eigenvalues, vectors = general_eigensystem(c @ n)
+    below = _are_below(n, eigenvalues, vectors)
     values, slopes = _q_of_all(laws, eigenvalues, below)
     change = _dense(c, of_c) @ n + c @ _dense(n, of_n)
     moved = _divided(eigenvalues, values, slopes) * jnp.linalg.solve(vectors, change @ vectors)

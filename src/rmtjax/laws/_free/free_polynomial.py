@@ -175,7 +175,8 @@ class FreePolynomial(AbstractLawOfEquation):
         h, lower = self._corner_and_lower(equation.sum_of(y))
         phase, size = jnp.linalg.slogdet(lower)
         sign = (-1) ** (lower.shape[-1] // 2)
-        rest = jnp.log(sign * phase) + like(z, size) + equation.potential(g, y)
+        terms = equation.potential(g, y)
+        rest = jnp.log(sign * phase) + like(z, size) + terms
         if self.order == 1:
             logs = upper_logs(z + h[..., 0, 0]) + rest[None]
             # The angles are known up to 2π. The first lies between 0 and π, the second between -π and 0.
@@ -184,7 +185,7 @@ class FreePolynomial(AbstractLawOfEquation):
         # All eigenvalues of these matrices lie in the upper half plane.
         roots, first = general_eigenvalues(_plus(z, h)), general_eigenvalues(lower)
         continuous = jnp.sum(jnp.imag(upper_logs(first)[0]), axis=-1) - np.pi * (lower.shape[-1] // 2)
-        rest = _with_angle(rest, continuous + jnp.imag(equation.potential(g, y)))
+        rest = _with_angle(rest, continuous + jnp.imag(terms))
         return (jnp.sum(upper_logs(roots), axis=-1) + rest[None]) / self.order
 
     def _gap_levels(self) -> Float[Array, " k"]:
@@ -382,7 +383,7 @@ def _halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, "p k d d"]]:
 def _has_atoms(coefficients: Mapping[str, Array]) -> bool:
     """Whether block matrices of generic self-adjoint matrices of order N have a level N times."""
     random, n = np.random.default_rng(0), 4
-    letters = {letter: random.normal(size=(n, n)) for letter in sorted(set("".join(coefficients)))}
+    letters = {letter: random.normal(size=(n, n)) for letter in letters_of(tuple(coefficients))}
     product = lambda word: reduce(np.matmul, (letters[letter] + letters[letter].T for letter in word), np.eye(n))
     total = sum(np.kron(np.asarray(value), product(word)) for word, value in coefficients.items())
     levels = np.linalg.eigvalsh(total)

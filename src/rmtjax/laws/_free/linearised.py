@@ -67,7 +67,7 @@ def pencil_of(words: tuple[str, ...], others: tuple[str, ...], order: int, is_co
         row, letter = n + place[tail], 1 + letters.index(tail[0])
         fixed[0, row, place[tail]] = -1
         fixed[letter, row, place[tail[1:]]] = 1 if tail[1:] else -1
-    fixed = np.kron(hermitian(2 * fixed), np.eye(order))
+    fixed = np.kron(_hermitian(2 * fixed), np.eye(order))
     places = np.zeros((len(words), len(letters) + 1, 2 * n + 1, 2 * n + 1))
     for matrices, word in zip(places, words, strict=True):
         half = len(word) // 2
@@ -109,7 +109,7 @@ def _blocks(matrices: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
     return np.concatenate(blocks)
 
 
-def hermitian(matrices: np.ndarray) -> np.ndarray:
+def _hermitian(matrices: np.ndarray) -> np.ndarray:
     """The self-adjoint parts."""
     return (matrices + np.conj(np.swapaxes(matrices, -2, -1))) / 2
 
@@ -129,7 +129,7 @@ class _Random:
         coefficients = self.complex_normal(len(self.places), self.order, self.order)
         coefficients = coefficients if self.is_complex else np.real(coefficients)
         sums = np.einsum("wlij,wab->liajb", self.places, coefficients)
-        return self.fixed + hermitian(sums.reshape(self.fixed.shape))
+        return self.fixed + _hermitian(sums.reshape(self.fixed.shape))
 
     def images(self, kinds: list[tuple[int, ...]], bases: list[np.ndarray]) -> list[np.ndarray]:
         """The sum of the T of each kind, for a random sum of all T; with a random R-transform for other letters."""
@@ -164,7 +164,7 @@ def _invariant_spaces(random: _Random, kinds: list[tuple[int, ...]]) -> list[tup
 def _span(basis: np.ndarray, images: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """A basis of the self-adjoint matrices that span some matrices, with its coordinates."""
     size = basis.shape[-1]
-    parts = [hermitian(factor * image) for image in images for factor in (1, 1j)]
+    parts = [_hermitian(factor * image) for image in images for factor in (1, 1j)]
     together = np.concatenate([basis, parts])
     rows = together.reshape(len(together), -1)
     rows, pivots = _reduced(np.concatenate([np.real(rows), np.imag(rows)], axis=1))
@@ -173,7 +173,7 @@ def _span(basis: np.ndarray, images: list[np.ndarray]) -> tuple[np.ndarray, np.n
     whole = np.round(found)
     found = np.where(np.abs(found - whole) < _CUT, whole, found)
     units = np.eye(2 * size**2)[pivots]
-    return found, hermitian((units[:, : size**2] + 1j * units[:, size**2 :]).reshape(-1, size, size))
+    return found, _hermitian((units[:, : size**2] + 1j * units[:, size**2 :]).reshape(-1, size, size))
 
 
 def _reduced(rows: np.ndarray) -> tuple[np.ndarray, list[int]]:
