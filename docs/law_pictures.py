@@ -15,7 +15,7 @@ import rmtjax as rmt
 from rmtjax.plotting import _bins, _style
 
 # One shape for all evaluations: a law is compiled once.
-_NUM_POINTS = 512
+_NUM_POINTS = 256
 _NUM_DRAWS = 20_000
 
 
@@ -43,7 +43,8 @@ def _turned_signs(key: jax.Array) -> jax.Array:
 
 
 def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray, quantity: str) -> None:
-    near = {name: _reach(law, 1e-3) for name, law in laws.items()}
+    far = {name: _reach(law, 1e-9, np.asarray(law.breakpoints()), searches=4) for name, law in laws.items()}
+    near = {name: _reach(law, 1e-3, far[name], searches=2) for name, law in laws.items()}
     low, high = min(ends[0] for ends in near.values()), max(ends[1] for ends in near.values())
     # The draws are those of the first law.
     bins = _bins.aligned(np.linspace(low, high, 61), [next(iter(laws.values()))])
@@ -59,31 +60,30 @@ def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray,
         top = max(top, np.quantile(density, 0.97))
         locations, masses = map(np.asarray, law.atoms())
         left.vlines(locations[masses > 0], 0, masses[masses > 0], color=style["color"], linewidth=3)
-        x = np.linspace(*_reach(law, 1e-9), _NUM_POINTS)
+        x = np.linspace(*far[name], _NUM_POINTS)
         right.semilogy(x, _smaller_tail(law, jnp.asarray(x)), **style)
     left.set(xlabel=quantity, ylabel="density", ylim=(0, 1.15 * top))
     left.figure.legend(loc="outside upper center", ncols=2, frameon=False)
     right.set(xlabel=quantity, ylabel="smaller of P(X ≤ x) and P(X > x)")
 
 
-@jax.jit
-def _smaller_tail(law: Any, x: jax.Array) -> jax.Array:
+def _smaller_tail(law: Any, x: jax.Array) -> np.ndarray:
     """The smaller of both tails, from one program for a kind of law."""
-    return jnp.minimum(*law._promised(x, quantity="tails"))
+    return np.minimum(*law._run(law._promised, x, quantity="tails"))
 
 
-def _reach(law: Any, tail: float) -> tuple[float, float]:
+def _reach(law: Any, tail: float, panels: np.ndarray, *, searches: int) -> np.ndarray:
     """The support, where it is finite; otherwise up to a tail, by a few searches on grids of one size."""
-    support, panels = np.array(law.support()), np.asarray(law.breakpoints())
-    low, high = panels[0], panels[-1]
     if isinstance(law, rmt.laws.AbstractSpectralLaw) and not law._has_moments():
-        tail, high = 0.2, panels[3]  # smaller tails lie so far out that nothing else could be seen
-    for _ in range(6):
+        tail, panels = 0.2, panels[:4]  # smaller tails lie so far out that nothing else could be seen
+    low, high = panels[[0, -1]]
+    for _ in range(searches):
         x = np.linspace(low, high, _NUM_POINTS)
-        inside = np.asarray(_smaller_tail(law, jnp.asarray(x))) > tail
+        inside = _smaller_tail(law, jnp.asarray(x)) > tail
         first, last = np.flatnonzero(inside)[[0, -1]] if inside.any() else (0, 1)
         low, high = x[max(first - 1, 0)], x[min(last + 1, x.size - 1)]
-    return tuple(np.where(np.isfinite(support), support, (low, high)))
+    support = np.array(law.support())
+    return np.where(np.isfinite(support), support, (low, high))
 
 
 def _planar(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray) -> None:

@@ -476,17 +476,22 @@ LAWS: dict[str, Law] = {
     "InterpolatedGapRatio": Law(
         "Gap ratios for every β",
         "ratios of consecutive spacings of large random matrices, interpolated between the exact laws",
-        ("InterpolatedGapRatio(2.0)", "InterpolatedGapRatio(0.5)", "InterpolatedGapRatio(7.0)"),
+        ("InterpolatedGapRatio(0.5)", "InterpolatedGapRatio(2.0)", "InterpolatedGapRatio(7.0)"),
         "InterpolatedGapRatio(1.5)",
         (Contract("InterpolatedGapRatio(1.5)", "never", rtol=1e-9),),
+        draws="(lambda s: jnp.minimum(s[:, 1:] / s[:, :-1], s[:, :-1] / s[:, 1:]))"
+        f"(jnp.diff({mapped('CircularBeta(200, 0.5).eigenphases', 50)}))",
+        caption="ratios of CircularBeta(200, 0.5)",
         quantity="ratios",
     ),
     "InterpolatedSpacing": Law(
         "Spacings for every β",
         "spacings of large random matrices, interpolated between the exact laws",
-        ("InterpolatedSpacing(2.0)", "InterpolatedSpacing(0.5)", "InterpolatedSpacing(7.0)"),
+        ("InterpolatedSpacing(0.5)", "InterpolatedSpacing(2.0)", "InterpolatedSpacing(7.0)"),
         "InterpolatedSpacing(1.5)",
         (Contract("InterpolatedSpacing(1.5)", "never", rtol=1e-9),),
+        draws=f"jnp.diff({mapped('CircularBeta(200, 0.5).eigenphases', 50)}).ravel() * 200 / (2 * jnp.pi)",
+        caption="spacings of CircularBeta(200, 0.5)",
         quantity="spacings",
     ),
     "ComplexSpacingRatio": Law(
