@@ -336,6 +336,7 @@ PUBLIC: dict[str, Any] = {
         rmt.statistics.spectral_density, (SPECTRUM, jnp.linspace(-2.0, 2.0, 5), 0.3)
     ),
     "rmtjax.statistics.stieltjes": Call(rmt.statistics.stieltjes, (SPECTRUM, jnp.array([0.3 + 0.5j, -1.0 + 1.0j]))),
+    "rmtjax.plotting.complex_levels": Elsewhere("plotting/test_complex_levels.py"),
     "rmtjax.plotting.complex_spacing_ratios": Elsewhere("plotting/test_complex_ratios.py"),
     "rmtjax.plotting.form_factor": Elsewhere("plotting/test_correlations.py"),
     "rmtjax.plotting.gap_ratios": Elsewhere("plotting/test_spacings.py"),

@@ -81,7 +81,7 @@ def test_values_on_edges_and_outside_of_them():
 
 
 def test_mask_leaves_out_what_a_level_belongs_to():
-    ax = plotting.spacings(rmt.Spectrum(SPECTRA, np.arange(15) != 4), bins=EDGES)
+    ax = plotting.spacings(rmt.Spectrum(SPECTRA, np.arange(15) != 4, unfolded=True), bins=EDGES)
     kept = np.delete(np.diff(SPECTRA, axis=1), [3, 4], axis=1)
     height = np.histogram(kept, EDGES)[0] / kept.size / np.diff(EDGES)
     np.testing.assert_allclose(ax.patches[0].get_data().values, height, rtol=1e-5)

@@ -43,7 +43,7 @@ def stems(ax):
     ids=["numpy", "bfloat16-batch", "histogram"],
 )
 def test_bars_are_the_density_with_binomial_errors(samples, bins):
-    ax = spectral_density(samples, bins=bins)
+    ax = spectral_density(samples, bins=bins, errors="independent")
     (bar,) = bars(ax)
     total, width = 9, np.array([1.0, 1.0, 2.0])
     height = COUNTS / (total * width)
@@ -61,7 +61,7 @@ def test_errors_over_spectra_of_different_size():
     values = np.random.default_rng(1).normal(size=(300, 15))
     spectra = rmt.Spectrum.of([np.sort(row[:size]) for row, size in zip(values, sizes, strict=True)])
     edges = np.array([-1.0, 0.0, 0.5, 2.0])
-    ax = spectral_density(spectra, bins=edges, errors="spectra")
+    ax = spectral_density(spectra, bins=edges)
     counts = np.array([np.histogram(row[:size], edges)[0] for row, size in zip(values, sizes, strict=True)])[:299]
     _, error = jackknife(ratio, counts, sizes[:299])
     _, low, high = error_bars(ax)
@@ -77,7 +77,7 @@ def test_errors_over_draws_of_levels_that_come_together(getkey):
     share = np.histogram(levels, edges)[0] / 1200
     expected = np.sqrt(share * (1 - share) / 399) / np.diff(edges)
     streamed = rmt.simulate(draw, key, 400, reduce=rmt.Histogram(edges))
-    for ax in (spectral_density(streamed), spectral_density(levels, bins=edges, errors="spectra")):
+    for ax in (spectral_density(streamed), spectral_density(levels, bins=edges)):
         _, low, high = error_bars(ax)
         np.testing.assert_allclose((high - low) / 2, expected, rtol=1e-4)
 

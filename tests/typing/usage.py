@@ -187,7 +187,7 @@ assert_type(inference.fit_marchenko_pastur([0.3, 0.5, 0.9, 1.2, 1.4], 30, 5, rat
 assert_type(inference.population_spectrum([0.3, 0.5, 0.9], 30).law, laws.GeneralMarchenkoPastur)
 
 # Plots.
-assert_type(plotting.spectral_density(spectra, law=goe.law(), errors="spectra"), Axes)
+assert_type(plotting.spectral_density(spectra, law=goe.law(), errors="independent", color="C0"), Axes)
 assert_type(plotting.spacings(unfolded, betas=[0, 1], bins=10), Axes)
 
 # A function that takes any law, and one that makes an ensemble.

@@ -9,11 +9,14 @@ All plots of statistics have in common:
   levels. `[]` draws none. A reference that is already on the axes is not drawn again.
 - `label` names the spectra in the legend. The default is their number and, in a histogram of spacings or ratios, the
   mean with its standard error.
+- `style`, which is all further arguments, goes to matplotlib, and wins over our choices. For example, `color` sets the
+  colour of the spectra and of their band.
 - `ax` says where to draw; the default is a new figure. Each further set of spectra on the same axes has another colour.
 - The axes are returned. For example, `ax.figure.savefig("plot.png", dpi=200)` saves the picture.
 - A wrong argument raises a `ValueError` before anything is drawn. Without matplotlib, each plot is an `ImportError`.
 """
 
+from rmtjax.plotting._complex_levels import complex_levels as complex_levels
 from rmtjax.plotting._complex_ratios import complex_spacing_ratios as complex_spacing_ratios
 from rmtjax.plotting._correlations import form_factor as form_factor
 from rmtjax.plotting._correlations import pair_correlation as pair_correlation

@@ -30,6 +30,7 @@ def complex_spacing_ratios(
     centres: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     axes: "tuple[Axes, Axes] | None" = None,
+    **style: Any,
 ) -> "tuple[Axes, Axes]":
     r"""Draw the density of complex spacing ratios in the unit disc, and the histogram of their moduli, with exact laws.
 
@@ -50,6 +51,7 @@ def complex_spacing_ratios(
         centres: which levels are centres of ratios, such as those of the bulk; by default all.
         label: name of the spectra in the legend; by default their number and the mean |z| with its standard error.
         axes: where to draw the disc and the histogram; by default a new figure.
+        style: what matplotlib's `Axes.stairs` takes for the histogram, such as `color`.
 
     Returns:
         The axes of the disc and the axes of the histogram.
@@ -79,7 +81,7 @@ def complex_spacing_ratios(
     disc, histogram = _style.new_axes(2) if axes is None else axes
     densities = {beta: partial(_of_modulus, law) for beta, law in references.items()}
     moduli = MaskedValues(jnp.abs(found.values), found.mask)
-    _estimates.histogram(moduli, edges, densities, name="ratios", label=label, ax=histogram)
+    _estimates.histogram(moduli, edges, densities, name="ratios", label=label, ax=histogram, style=style)
     histogram.set_xlabel("$|z|$")
     _draw_disc(disc, ratios, references)
     return disc, histogram

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rmtjax._typing import DysonIndexOrZero, IntervalLike, RealLike
 from rmtjax.plotting import _curves
@@ -19,6 +19,7 @@ def pair_correlation(
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the pair correlation of unfolded spectra, with its error, and the exact curves.
 
@@ -32,6 +33,7 @@ def pair_correlation(
         betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: as for `statistics.pair_correlation`, or there is no spectrum.
@@ -44,7 +46,7 @@ def pair_correlation(
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'β = 2']
     """
-    return _curves.draw(_curves.PAIR_CORRELATION, levels, edges, betas, label, ax)
+    return _curves.draw(_curves.PAIR_CORRELATION, levels, edges, betas, label, ax, style)
 
 
 def form_factor(
@@ -57,6 +59,7 @@ def form_factor(
     log: bool = False,
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the form factor of unfolded spectra, with its error, and the exact curves.
 
@@ -75,6 +78,7 @@ def form_factor(
         log: whether both axes are logarithmic, as is usual to show slope, dip, ramp and plateau.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: as for `statistics.form_factor`, or there are too few spectra.
@@ -89,7 +93,7 @@ def form_factor(
     """
     part = attrgetter("connected" if connected else "raw")
     shown = _curves.FORM_FACTOR._replace(combine=part, log="xy" if log else "")
-    return _curves.draw(shown, levels, times, betas, label, ax, connected=connected, window=window)
+    return _curves.draw(shown, levels, times, betas, label, ax, style, connected=connected, window=window)
 
 
 def power_spectrum(
@@ -99,6 +103,7 @@ def power_spectrum(
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the power spectrum of unfolded levels, with its error, and the curves of large spectra.
 
@@ -113,6 +118,7 @@ def power_spectrum(
         betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: as for `statistics.power_spectrum`, or there is no spectrum.
@@ -124,4 +130,4 @@ def power_spectrum(
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'independent levels', 'β = 1']
     """
-    return _curves.draw(_curves.POWER_SPECTRUM, levels, frequencies, betas, label, ax)
+    return _curves.draw(_curves.POWER_SPECTRUM, levels, frequencies, betas, label, ax, style)

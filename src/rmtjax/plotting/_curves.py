@@ -34,14 +34,16 @@ class Curve(NamedTuple):
     binned: bool = False  # whether the points are the edges of bins
 
 
-def draw(shown: Curve, levels: Any, points: Any, betas: Any, label: str | None, ax: Any, **given: Any) -> Any:
+def draw(
+    shown: Curve, levels: Any, points: Any, betas: Any, label: str | None, ax: Any, style: Any, **given: Any
+) -> Any:
     """Draw a statistic over the points, or in the middle of the bins. It takes the further arguments that are given."""
     x = _checks.vector(shown.points, points)
     each = shown.statistic(levels, x, **given)
     x, n, circle = (x[1:] + x[:-1]) / 2 if shown.binned else x, _length_of_circle(levels), shown.circle
     reference = shown.line if n is None or circle is None else lambda points, beta: circle(points, n, beta)
     options = {name: getattr(shown, name) for name in ("combine", "log", "signed", "lines")}
-    return _estimates.curve(x, each, reference, betas, shown.names, label, ax, grid=shown.grid(x, n), **options)
+    return _estimates.curve(x, each, reference, betas, shown.names, label, ax, style, grid=shown.grid(x, n), **options)
 
 
 def _length_of_circle(levels: Any) -> int | None:

@@ -27,6 +27,7 @@ def intensities(
     bins: RealLike = 40,
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the histogram of $\log_{10} n|v_i|^2$ over the components of eigenvectors, with its error, and exact laws.
 
@@ -41,6 +42,7 @@ def intensities(
         bins: a number of bins between -4 and $\log_{10} n$, or their edges.
         label: name of the vectors in the legend; by default the number of matrices.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.stairs` takes, such as `color`.
 
     Raises:
         ValueError: an argument is outside its range, there are no vectors, or a vector is 0 or not finite.
@@ -69,7 +71,7 @@ def intensities(
         decades = MaskedValues(jnp.asarray(np.log10(each)), jnp.ones(each.shape, bool))
     label = _matrices(math.prod(each.shape[:-1]), label)
     name = r"$\log_{10}\, n|v_i|^2$"
-    return _estimates.histogram(decades, edges, references, name=name, label=label, ax=ax)
+    return _estimates.histogram(decades, edges, references, name=name, label=label, ax=ax, style=style)
 
 
 def inverse_participation_ratio(
@@ -81,6 +83,7 @@ def inverse_participation_ratio(
     bins: RealLike = 20,
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the inverse participation ratio $I_q = \sum_i |v_i|^{2q}$ of eigenvectors over their levels.
 
@@ -98,6 +101,7 @@ def inverse_participation_ratio(
             line has a gap.
         label: name of the vectors in the legend; by default the number of matrices.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: an argument is outside its range, levels and vectors do not fit together, there are no vectors, or a
@@ -126,7 +130,7 @@ def inverse_participation_ratio(
     n, label = np.shape(np.asarray(vectors))[-2], _matrices(len(each[0]), label)
     reference = lambda grid, beta: np.full_like(grid, laws.mean_inverse_participation_ratio(n, beta, exponent))
     options: dict[str, Any] = {"combine": _means.quotient, "log": "y", "allowed": RealOrComplex}
-    return _estimates.curve(middle, each, reference, betas, names, label, ax, **options)
+    return _estimates.curve(middle, each, reference, betas, names, label, ax, style, **options)
 
 
 def _matrices(number: int, label: str | None) -> str:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 # The number of points of a reference.
 _FINE = 401
 # Estimates carry this mark, so that the next one on the same axes has another colour.
-_MARK = "estimate"
+MARK = "estimate"
 
 
 def curve(
@@ -28,6 +28,7 @@ def curve(
     names: tuple[str, str],
     label: str | None,
     ax: Any,
+    style: dict[str, Any],
     *,
     combine: Callable[[Any], Any] | None = None,
     grid: Float[np.ndarray, " m"] | None = None,
@@ -58,12 +59,13 @@ def curve(
 
     axes = _style.new_axes() if ax is None else ax
     axes.set(**{f"{axis}scale": "log" for axis in log})
-    color = _next_color(axes)
+    defaults = {"color": _next_color(axes), "marker": ".", "markersize": 4, "linewidth": 0.8, "zorder": 2}
+    look = defaults | _style.long_names(style, "Line2D")
     for low, high in zip(*(ends.T for ends in interval or ()), strict=True):
-        axes.fill_between(x, low, high, color=color, alpha=0.35, linewidth=0, zorder=1)
+        axes.fill_between(x, low, high, color=look["color"], alpha=0.35, linewidth=0, zorder=1)
     label = counted(number) if label is None else label
-    drawn = axes.plot(x, mean, ".-", color=color, markersize=4, linewidth=0.8, zorder=2)
-    drawn[0].set(label=label, gid=_MARK)
+    drawn = axes.plot(x, mean, **look)
+    drawn[0].set(label=label, gid=MARK)
     _set_view(axes, [*references.values()], mean, interval or (mean, mean), signed=signed)
     return _compared(axes, grid, references, names)
 
@@ -76,6 +78,7 @@ def histogram(
     name: str,
     label: str | None,
     ax: Any,
+    style: dict[str, Any],
 ) -> Any:
     """Draw the density of the values that count, with 95 % confidence intervals, and the density of each β.
 
@@ -95,9 +98,8 @@ def histogram(
     references = {beta: np.asarray(density(grid)) for beta, density in densities.items()}
 
     axes = _style.new_axes() if ax is None else ax
-    color = _next_color(axes)
     errors = (heights - interval[0], interval[1] - heights) if interval else None
-    _style.bars(axes, heights, edges, errors, color, label=label, gid=_MARK)
+    _style.bars(axes, heights, edges, errors, {"color": _next_color(axes)} | style, label=label, gid=MARK)
     _set_view(axes, [*references.values()], heights, (heights, heights))
     return _compared(axes, grid, references, (name, "density"))
 
@@ -109,7 +111,7 @@ def of_each(reference: Callable[[Any], T], betas: Any, allowed: Any = DysonIndex
 
 
 def _next_color(axes: Any) -> str:
-    earlier = sum(artist.get_gid() == _MARK for artist in [*axes.lines, *axes.patches])
+    earlier = sum(artist.get_gid() == MARK for artist in [*axes.lines, *axes.patches])
     return _style.FILLS[earlier % len(_style.FILLS)]
 
 

@@ -22,6 +22,7 @@ def number_variance(
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the number variance of unfolded spectra, with its error, and the exact curves.
 
@@ -35,6 +36,7 @@ def number_variance(
         betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: as for `statistics.number_variance`, or there is no spectrum.
@@ -47,7 +49,7 @@ def number_variance(
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'β = 2']
     """
-    return _curves.draw(_curves.NUMBER_VARIANCE, levels, lengths, betas, label, ax)
+    return _curves.draw(_curves.NUMBER_VARIANCE, levels, lengths, betas, label, ax, style)
 
 
 def rigidity(
@@ -57,6 +59,7 @@ def rigidity(
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the spectral rigidity of unfolded spectra, with its error, and the exact curves.
 
@@ -70,6 +73,7 @@ def rigidity(
         betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: as for `statistics.rigidity`, or there is no spectrum.
@@ -81,7 +85,7 @@ def rigidity(
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'independent levels', 'β = 1', 'β = 2']
     """
-    return _curves.draw(_curves.RIGIDITY, levels, lengths, betas, label, ax)
+    return _curves.draw(_curves.RIGIDITY, levels, lengths, betas, label, ax, style)
 
 
 def number_skewness(
@@ -91,6 +95,7 @@ def number_skewness(
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the skewness of the number of levels in an interval, with its error, and the exact curves.
 
@@ -107,6 +112,7 @@ def number_skewness(
         betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: as for `statistics.number_skewness`, a length is 0, or there is no spectrum.
@@ -121,7 +127,7 @@ def number_skewness(
     References:
         Bohigas, Haq and Pandey (1985), Phys. Rev. Lett. 54, 1645.
     """
-    return _curves.draw(_curves.NUMBER_SKEWNESS, levels, lengths, betas, label, ax)
+    return _curves.draw(_curves.NUMBER_SKEWNESS, levels, lengths, betas, label, ax, style)
 
 
 def number_probabilities(
@@ -132,6 +138,7 @@ def number_probabilities(
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the probabilities E(k; L) that an interval holds k levels, with their errors, and the exact curves.
 
@@ -147,6 +154,7 @@ def number_probabilities(
         betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: as for `statistics.number_probabilities`, or there is no spectrum.
@@ -165,7 +173,7 @@ def number_probabilities(
     count = 1 + _checks.integer("max_count", max_count, at_least=0)
     law = partial(_curves.probabilities_of_many, max_count=max_count)
     shown = _curves.NUMBER_PROBABILITIES._replace(line=law, lines=count)
-    axes = _curves.draw(shown, levels, lengths, betas, label, ax, max_count=max_count)
+    axes = _curves.draw(shown, levels, lengths, betas, label, ax, style, max_count=max_count)
     _number_lines(axes, count)
     return axes
 

@@ -1,12 +1,12 @@
 """Histograms of distances between neighbouring levels and of ratios of these."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rmtjax import laws, statistics
 from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.plotting import _bins, _curves, _estimates
-from rmtjax.spectra.internal import LevelsLike
+from rmtjax.spectra.internal import LevelsLike, unit_density
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ def spacings(
     bins: RealLike = 40,
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the histogram of spacings of unfolded spectra, with its error, and the exact laws.
 
@@ -33,9 +34,11 @@ def spacings(
         bins: a number of bins between 0 and `order` + 3, or their edges. Spacings outside count in the total.
         label: name of the spectra in the legend; by default their number and the mean spacing with its standard error.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.stairs` takes, such as `color`.
 
     Raises:
-        ValueError: an argument is outside its range, there are no spacings, or `laws.Spacing` has no such order.
+        ValueError: the levels are not unfolded, an argument is outside its range, there are no spacings, or
+            `laws.Spacing` has no such order.
 
     Example:
         >>> import jax, rmtjax as rmt, rmtjax.plotting
@@ -47,10 +50,11 @@ def spacings(
     References:
         Mehta (2004), Random Matrices, section 1.5.
     """
+    unit_density(levels)  # spacings of other levels are no mistake, but these laws are not theirs
     values = statistics.spacings(levels, order)
     edges = _bins.chosen(bins, 0.0, order + 3.0)
     references = _estimates.of_each(lambda beta: _curves.spacing_law(beta, order).pdf, betas)
-    return _estimates.histogram(values, edges, references, name="spacings", label=label, ax=ax)
+    return _estimates.histogram(values, edges, references, name="spacings", label=label, ax=ax, style=style)
 
 
 def gap_ratios(
@@ -60,6 +64,7 @@ def gap_ratios(
     bins: RealLike = 25,
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the histogram of ratios of consecutive spacings, with its error, and the exact laws.
 
@@ -73,6 +78,7 @@ def gap_ratios(
         bins: a number of bins between 0 and 1, or their edges.
         label: name of the spectra in the legend; by default their number and the mean ratio with its standard error.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.stairs` takes, such as `color`.
 
     Raises:
         ValueError: an argument is outside its range, or there are no ratios.
@@ -89,7 +95,9 @@ def gap_ratios(
     """
     edges = _bins.chosen(bins, 0.0, 1.0)
     references = _estimates.of_each(lambda beta: (laws.GapRatio(beta) if beta else laws.PoissonGapRatio()).pdf, betas)
-    return _estimates.histogram(statistics.gap_ratios(levels), edges, references, name="ratios", label=label, ax=ax)
+    return _estimates.histogram(
+        statistics.gap_ratios(levels), edges, references, name="ratios", label=label, ax=ax, style=style
+    )
 
 
 def level_repulsion(
@@ -99,6 +107,7 @@ def level_repulsion(
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the exponent of the law of small spacings against the cutoff below which they are small.
 
@@ -117,6 +126,7 @@ def level_repulsion(
         betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: as for `statistics.level_repulsion`, or there is no spectrum.
@@ -132,4 +142,4 @@ def level_repulsion(
     References:
         Hill (1975), Ann. Statist. 3, 1163.
     """
-    return _curves.draw(_curves.LEVEL_REPULSION, levels, cutoffs, betas, label, ax)
+    return _curves.draw(_curves.LEVEL_REPULSION, levels, cutoffs, betas, label, ax, style)

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 
 from rmtjax import _checks
 from rmtjax._typing import RealLike
-from rmtjax.laws import AbstractLaw
+from rmtjax.laws import AbstractLaw, AbstractPlanarLaw
 from rmtjax.plotting import _bins, _means, _style
 from rmtjax.simulation import HistogramResult
 from rmtjax.spectra import Spectrum
@@ -24,23 +24,23 @@ def spectral_density(
     law: AbstractLaw | Mapping[str, AbstractLaw] | None = None,
     bins: str | RealLike = "auto",
     quantity: str = "levels",
-    errors: Literal["levels", "spectra"] = "levels",
+    errors: Literal["spectra", "independent"] = "spectra",
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the histogram of levels as a density, with error bars, and laws on top as lines.
 
     A bin of width w that holds c of t levels has the height $c/(t w)$. Its error bar is one standard error to either
     side, unlike those of the other plots in `rmtjax.plotting`. There are two kinds of errors:
 
-    - `errors="levels"`: $\sqrt{c(1-c/t)}/(t w)$, as if all t levels were independent. This is right for one level of
-      each matrix, such as the largest, and where a bin is narrower than the spacing of levels. For k-fold levels it is
-      too short by up to $\sqrt k$. For whole spectra it is too long: levels repel each other, so where a bin has k
-      levels of a matrix on average, their number fluctuates by about one instead of $\sqrt k$.
     - `errors="spectra"`: from the spread over the spectra, which is right whatever the levels do. For spectra of one
-      size it is the error of `statistics.level_density` by `statistics.over_samples`.
-
-    A `HistogramResult` of several draws has its own errors, from the spread over the draws.
+      size it is the error of `statistics.level_density` by `statistics.over_samples`. A single spectrum has no error
+      bars. A `HistogramResult` has those from the spread over its draws.
+    - `errors="independent"`: $\sqrt{c(1-c/t)}/(t w)$, as if all t levels were independent. This is right for one level
+      of each matrix, such as the largest. For k-fold levels it is too short by up to $\sqrt k$. For whole spectra it is
+      too long: levels repel each other, so where a bin has k levels of a matrix on average, their number fluctuates by
+      about one instead of $\sqrt k$.
 
     A law is drawn on its support, up to 5 % of the bins' range beyond the bins. Its jumps are vertical. A point mass m
     adds $m/w$ to its bin and is drawn as a stem of that height. Where a density diverges, the view ends at twice the
@@ -53,33 +53,35 @@ def spectral_density(
             and stretched a little, so that no bin contains an end of the support of a law. A `HistogramResult` has its
             own bins. Levels outside the edges count in t.
         quantity: name of what the samples are, such as "spacings" or "ratios", for the axis and the legend.
-        errors: `"levels"` if all levels are independent, `"spectra"` if the rows on the last axis are. A
-            `HistogramResult` does not use it.
+        errors: `"spectra"` if the rows on the last axis are independent, `"independent"` if all levels are.
         label: name of the histogram in the legend; by default the number of levels, or of the `quantity`.
         ax: where to draw; by default a new figure. Further histograms and laws on the same axes look different.
+        style: what matplotlib's `Axes.stairs` takes, such as `color`.
 
     Raises:
         ValueError: an argument is outside its range, `samples` are empty or not finite, `bins` are given with a
-            `HistogramResult`, or fewer than two spectra have levels for errors over spectra.
+            `HistogramResult`, or the law is one of complex levels, which `complex_levels` draws.
 
     Example:
         >>> import jax, rmtjax as rmt, rmtjax.plotting
         >>> levels = rmt.simulate(rmt.GOE(20).eigenvalues, jax.random.key(0), 50)
-        >>> ax = rmt.plotting.spectral_density(levels, law=rmt.laws.Semicircle(), bins=20, errors="spectra")
+        >>> ax = rmt.plotting.spectral_density(levels, law=rmt.laws.Semicircle(), bins=20)
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['1,000 levels', 'law']
     """
     laws = _named_laws(law)
-    histogram = _histogram(samples, bins, laws, _checks.choice("errors", errors, Literal["levels", "spectra"]))
+    errors = _checks.choice("errors", errors, Literal["spectra", "independent"])
+    histogram = _histogram(samples, bins, laws)
     axes: Any = _style.new_axes() if ax is None else ax
-    _draw_histogram(axes, histogram, f"{histogram.total:,} {quantity}" if label is None else label)
+    label = f"{histogram.total:,} {quantity}" if label is None else label
+    _draw_histogram(axes, histogram, errors, label, style)
     for name, each in laws.items():
         _draw_law(axes, each, histogram, name)
     return _style.finished(axes, quantity, "density")
 
 
-def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw], errors: str) -> HistogramResult:
-    """The samples as counts in bins, with standard errors where they are known."""
+def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw]) -> HistogramResult:
+    """The samples as counts in bins, with standard errors where there are several spectra."""
     if isinstance(samples, HistogramResult):
         if not (isinstance(bins, str) and bins == "auto"):
             raise _checks.refusal("bins", "be left out where `samples` is a `HistogramResult`", bins)
@@ -102,11 +104,9 @@ def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw], errors:
         edges = _bins.aligned(edges, laws.values())
     counts, _ = np.histogram(levels, edges)
     below, above = np.sum(levels < edges[0]), np.sum(levels > edges[-1])
-    if errors == "levels":
-        return HistogramResult(counts, edges, int(below), int(above))
     number = _means.rows(mask).sum(axis=1)
     if np.sum(number > 0) < 2:
-        raise _checks.refusal("samples", "be those of two spectra or more, for errors over them", values.shape)
+        return HistogramResult(counts, edges, int(below), int(above))
     _, _, error = _means.mean(_means.parts(_means.binned(values, mask, edges), number) / np.diff(edges))
     return HistogramResult(counts, edges, int(below), int(above), number.size, error)
 
@@ -135,19 +135,23 @@ def _named_laws(law: Any) -> Mapping[str, AbstractLaw]:
     for each in laws.values():
         if not isinstance(each, AbstractLaw):
             must = "be a law such as `rmt.laws.Semicircle()` or `ensemble.law()`, or laws by labels"
+            if isinstance(each, AbstractPlanarLaw):
+                must = "be a law of real levels (`plotting.complex_levels` draws laws in the plane)"
             raise _checks.refusal("law", must, each)
     return laws
 
 
-def _draw_histogram(ax: Any, histogram: HistogramResult, label: str) -> None:
+def _draw_histogram(ax: Any, histogram: HistogramResult, errors: str, label: str, style: dict[str, Any]) -> None:
     from matplotlib.patches import StepPatch
 
     earlier = sum(isinstance(patch, StepPatch) for patch in ax.patches)
-    color = _style.FILLS[earlier % len(_style.FILLS)]
-    edges, density, share = histogram.edges, histogram.density(), histogram.counts / histogram.total
-    of_independent = np.sqrt(share * (1 - share) / histogram.total) / np.diff(edges)
-    error = np.where(np.isnan(histogram.standard_error), of_independent, histogram.standard_error)
-    _style.bars(ax, density, edges, error, color, label=label)
+    error = histogram.standard_error
+    if errors == "independent":
+        share = histogram.counts / histogram.total
+        error = np.sqrt(share * (1 - share) / histogram.total) / np.diff(histogram.edges)
+    known = None if np.isnan(error).all() else error
+    look = {"color": _style.FILLS[earlier % len(_style.FILLS)]} | style
+    _style.bars(ax, histogram.density(), histogram.edges, known, look, label=label)
 
 
 def _draw_law(ax: Any, law: AbstractLaw, histogram: HistogramResult, label: str) -> None:

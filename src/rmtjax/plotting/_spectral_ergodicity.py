@@ -23,6 +23,7 @@ def spectral_ergodicity(
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     label: str | None = None,
     ax: "Axes | None" = None,
+    **style: Any,
 ) -> "Axes":
     r"""Draw the metric of Thirumalai and Mountain, bin by bin, with its error, and the curves of random matrices.
 
@@ -42,6 +43,7 @@ def spectral_ergodicity(
         betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the matrices in the legend; by default their number.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: as for `statistics.level_density`, or fewer than two matrices have levels.
@@ -66,7 +68,9 @@ def spectral_ergodicity(
     number = np.round(_means.rows(density)[some] * size * np.diff(ends))
     middle, names = (ends[1:] + ends[:-1]) / 2, ("level", r"spectral ergodicity $\Omega$")
     each, reference = (number**2 / size, number, size), partial(_reference, number.mean(axis=0), size.mean())
-    return _estimates.curve(middle, each, reference, betas, names, label, ax, combine=_ergodicity, grid=middle, log="y")
+    return _estimates.curve(
+        middle, each, reference, betas, names, label, ax, style, combine=_ergodicity, grid=middle, log="y"
+    )
 
 
 def _ergodicity(means: tuple[Any, Any, Any]) -> Any:

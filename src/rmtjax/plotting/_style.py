@@ -40,18 +40,40 @@ def new_axes(columns: int = 1) -> Any:
         return figure.subplots(1, columns)
 
 
-def bars(axes: Any, heights: np.ndarray, edges: np.ndarray, errors: Any, color: str, **options: Any) -> None:
+def bars(axes: Any, heights: np.ndarray, edges: np.ndarray, errors: Any, style: dict[str, Any], **options: Any) -> None:
     """Draw a histogram, with error bars in the middle of the bins where errors are given."""
-    look = {"facecolor": (color, 0.35), "edgecolor": color, "linewidth": 0.6}
-    axes.stairs(heights, edges, fill=True, **look, zorder=1, **options)
+    style = long_names(style, "Patch")
+    color = style.pop("color")
+    look = {"fill": True, "facecolor": (color, 0.35), "edgecolor": color, "linewidth": 0.6, "zorder": 1} | style
+    axes.stairs(heights, edges, **look, **options)
     if errors is not None:
         middle = (edges[:-1] + edges[1:]) / 2
         axes.errorbar(middle, heights, errors, fmt="none", ecolor="0.25", elinewidth=0.8, zorder=2)
 
 
-def finished(axes: Any, xlabel: str, ylabel: str) -> Any:
-    """The axes with their names, and with a half-transparent legend where the least is drawn."""
+def long_names(style: dict[str, Any], kind: str) -> dict[str, Any]:
+    """What an artist of matplotlib takes, where short names such as `lw` are spelled out."""
+    from matplotlib import cbook, lines, patches
+
+    artist = {"Line2D": lines.Line2D, "Patch": patches.Patch}[kind]
+    return cbook.normalize_kwargs(dict(style), artist)
+
+
+def finished(axes: Any, xlabel: str, ylabel: str, *, room: bool = True) -> Any:
+    """The axes with their names, and with a half-transparent legend where the least is drawn.
+
+    Where there is no room, or the legend is wider than the axes and would cover their labels, it stands below them.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    columns = 1 if len(axes.get_legend_handles_labels()[0]) < 4 else 2
-    axes.legend(fontsize=9, ncols=columns, columnspacing=1, framealpha=0.7, edgecolor="none")
+    entries = len(axes.get_legend_handles_labels()[0])
+    look = {"fontsize": 9, "columnspacing": 1, "framealpha": 0.7, "edgecolor": "none"}
+    for columns in (1,) if entries < 4 else (2, 1):
+        legend = axes.legend(ncols=columns, **look)
+        if room and legend.get_window_extent().width < 0.9 * axes.get_window_extent().width:
+            return axes
+    # The height of the labels, in inches.
+    below = axes.transAxes + ScaledTranslation(0, -38 / 72, axes.figure.dpi_scale_trans)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below, **look)
     return axes

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 _FEW = 20
 
 
-def unfolding(unfolded: Spectrum, *, bins: int = 40, label: str | None = None, ax: "Axes | None" = None) -> "Axes":
+def unfolding(
+    unfolded: Spectrum, *, bins: int = 40, label: str | None = None, ax: "Axes | None" = None, **style: Any
+) -> "Axes":
     r"""Draw how far unfolded levels are from a perfect ladder, $y_i - (i - \tfrac12)$, over the levels.
 
     A wrong density shows as a trend or a wave that all spectra have in common. So the plot shows the mean over the
@@ -29,6 +31,7 @@ def unfolding(unfolded: Spectrum, *, bins: int = 40, label: str | None = None, a
         bins: number of bins between the lowest and the highest level.
         label: name of the spectra in the legend; by default their number and the mean `trend` with its standard error.
         ax: where to draw; by default a new figure.
+        style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.
 
     Raises:
         ValueError: an argument is outside its range, or no level counts.
@@ -57,7 +60,7 @@ def unfolding(unfolded: Spectrum, *, bins: int = 40, label: str | None = None, a
     names, middle = ("unfolded level $y$", r"$y_i - (i - \frac{1}{2})$"), (edges[1:] + edges[:-1]) / 2
     label = _named(report) if label is None else label
     reference = lambda grid, beta: grid  # No β has one.
-    axes = _estimates.curve(middle, each, reference, (), names, label, ax, combine=_means.quotient, signed=True)
+    axes = _estimates.curve(middle, each, reference, (), names, label, ax, style, combine=_means.quotient, signed=True)
     _draw_few(axes, *(_means.rows(array)[:_FEW] for array in (levels, deviation)))
     return axes
 

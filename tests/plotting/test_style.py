@@ -1,0 +1,89 @@
+"""What all plots have in common: colours and styles of the caller, and a legend that covers no labels."""
+
+import inspect
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgba
+
+import rmtjax as rmt
+from rmtjax import plotting, statistics
+from tests.plotting.drawn import band, names
+
+SPECTRA = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.8, (5, 20)), axis=1)
+VECTORS = np.random.default_rng(0).normal(size=(5, 8, 8))
+POINTS = np.array([0.5, 1.0, 2.5])
+PLANAR = np.random.default_rng(0).normal(size=(60, 16, 2)) @ [1, 1j]
+GIVEN = {
+    "complex_levels": (PLANAR,),
+    "complex_spacing_ratios": (PLANAR,),
+    "form_factor": (SPECTRA, POINTS),
+    "gap_ratios": (SPECTRA,),
+    "intensities": (VECTORS,),
+    "inverse_participation_ratio": (SPECTRA[:, :8], VECTORS),
+    "level_repulsion": (SPECTRA, POINTS),
+    "number_probabilities": (SPECTRA, POINTS),
+    "number_skewness": (SPECTRA, POINTS),
+    "number_variance": (SPECTRA, POINTS),
+    "pair_correlation": (SPECTRA, POINTS),
+    "power_spectrum": (SPECTRA, POINTS),
+    "rigidity": (SPECTRA, POINTS),
+    "spacings": (SPECTRA,),
+    "spectral_density": (SPECTRA,),
+    "spectral_ergodicity": (SPECTRA, np.linspace(0, 20, 6)),
+    "unfolding": (statistics.unfold(SPECTRA, lambda x: x),),
+}
+
+
+def test_every_plot_is_here():
+    assert {name for name, plot in vars(plotting).items() if inspect.isfunction(plot)} == GIVEN.keys()
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_every_plot_takes_colours_and_styles(name):
+    """A short name of matplotlib's is as good as the long one."""
+    options = {} if name in ("complex_levels", "spectral_density", "unfolding") else {"betas": []}
+    axes = getattr(plotting, name)(*GIVEN[name], **options, color="#123456", lw=3.5, alpha=0.5)
+    axes = axes[1] if isinstance(axes, tuple) else axes
+    artist = axes.patches[0] if axes.patches else axes.lines[0]
+    colour = artist.get_edgecolor() if axes.patches else artist.get_color()
+    assert to_rgba(colour)[:3] == to_rgba("#123456")[:3]
+    assert artist.get_linewidth() == 3.5
+    assert artist.get_alpha() == 0.5
+
+
+def test_the_band_has_the_colour_of_its_line():
+    ax = plotting.number_variance(SPECTRA, POINTS, betas=[], color="#123456")
+    band(ax)
+    assert to_rgba(ax.collections[0].get_facecolor()[0])[:3] == to_rgba("#123456")[:3]
+
+
+def test_an_unknown_style_is_the_error_of_matplotlib():
+    with pytest.raises(AttributeError, match="colour"):
+        plotting.spacings(SPECTRA, colour="red")
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_a_legend_covers_no_labels(columns):
+    figure, axes = plt.subplots(1, columns, figsize=(6.4, 3), layout="constrained", squeeze=False)
+    for ax in axes[0]:
+        plotting.spacings(SPECTRA, ax=ax)
+        assert len(names(ax)) == 4
+    figure.draw_without_rendering()
+    for ax in axes[0]:
+        legend = ax.get_legend().get_window_extent()
+        labels = [*ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.label, ax.yaxis.label]
+        covered = [text.get_text() for text in labels if text.get_text() and legend.overlaps(text.get_window_extent())]
+        assert covered == []
+
+
+def test_one_spectrum_has_no_error_bars():
+    """Its levels depend on one another; only the caller can say that they do not."""
+    one, independent = plotting.spectral_density(SPECTRA[0]), None
+    assert list(one.containers) == []
+    streamed = rmt.simulation.HistogramResult(np.array([2, 2]), np.array([0.0, 1.0, 2.0]), 0, 0)
+    assert list(plotting.spectral_density(streamed).containers) == []
+    for samples in (SPECTRA[0], streamed):
+        independent = plotting.spectral_density(samples, errors="independent")
+        assert len(independent.containers) == 1
