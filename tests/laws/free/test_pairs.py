@@ -24,7 +24,7 @@ def numbers(low, high, size):
     return st.lists(st.floats(low, high), min_size=size, max_size=size).map(np.array)
 
 
-# No round numbers. Where masses of atoms add up to 1, bands meet or diverge, and the values there have few digits.
+# No round numbers.
 _UNEVEN = np.array([0.1371, 0.2913, 0.1737])
 
 
@@ -38,19 +38,25 @@ def atoms(size, low=-2.0):
     return st.builds(lambda p, w: Empirical(p[0] + np.append(0, np.cumsum(p[1])), w), places, shares(size))
 
 
+def atoms_apart(law):
+    """Where the masses of two atoms add up to 1, bands meet or the density diverges, and values have few digits."""
+    masses = np.add.outer(*(part.atoms()[1] for part in (law.a, law.b)))
+    return (np.abs(masses - 1) > 0.01).all()
+
+
 WISHART = st.builds(MarchenkoPastur, st.floats(0.1, 5.0).map(lambda ratio: 1.0123 * ratio), st.floats(0.5, 2.0))
 OTHER = st.builds(MarchenkoPastur, st.floats(0.1, 5.0).map(lambda ratio: 1.1317 * ratio), st.floats(0.5, 2.0))
 NOISE = st.builds(Semicircle, st.floats(0.2, 3.0))
 POSITIVE = atoms(2, low=0.1)
 KINDS = {
-    "two spectra": st.builds(FreeSum, atoms(2), atoms(3)),
+    "two spectra": st.builds(FreeSum, atoms(2), atoms(3)).filter(atoms_apart),
     "a spectrum and a Wishart matrix": st.builds(FreeSum, atoms(2), WISHART),
     "noise and a Wishart matrix": st.builds(FreeSum, NOISE, WISHART),
     "a difference": st.builds(lambda a, b: FreeSum(a, b.scaled(-1.0)), WISHART, OTHER),
     "a power": st.builds(FreePower, atoms(3), st.floats(1.05, 4.0)),
     "a corner": st.builds(FreeCompression, atoms(2), st.floats(0.1, 0.95)),
     "a population": st.builds(FreeProduct, POSITIVE, WISHART),
-    "two populations": st.builds(FreeProduct, POSITIVE, POSITIVE),
+    "two populations": st.builds(FreeProduct, POSITIVE, POSITIVE).filter(atoms_apart),
     "a product of Wishart matrices": st.builds(FreeProduct, WISHART, OTHER),
     "a product with noise": st.builds(lambda a, b, c: FreeSum(FreeProduct(a, b), c), POSITIVE, WISHART, NOISE),
     "a spectrum with noise": st.builds(DeformedSemicircle, numbers(-2, 2, 3), shares(3), st.floats(0.3, 3.0)),
