@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from rmtjax.special.internal import erf_ratio, erfcx
+from rmtjax.special.internal import erf_ratio, erfcx, log_normal_cdf
 
 Y = np.array([0.0, 1e-9, 0.03, 0.0999, 0.1001, 0.7, 3.0, 7.99, 8.01, 30.0, 1e6])
 
@@ -32,3 +32,14 @@ def test_slopes():
     y = jnp.array([0.0, 0.5, 7.9, 8.1, 100.0])
     exact = 2 * np.asarray(y) * scipy.special.erfcx(np.asarray(y)) - 2 / np.sqrt(np.pi)
     np.testing.assert_allclose(jax.vmap(jax.grad(erfcx))(y), exact, rtol=1e-9)
+
+
+@pytest.mark.float32
+def test_the_logarithm_of_the_normal_distribution_function_keeps_its_digits_at_the_seams():
+    x = jnp.array([-1e4, -40.0, -25.0, -20.001, -19.999, -10.001, -9.999, -3.0, 0.0, 3.0])
+    exact = np.asarray(x, np.float64)
+    # An exponential of x²/2 has so many times the rounding of x.
+    rounding = float(jnp.finfo(x.dtype).eps) * np.maximum(exact**2, 8)
+    assert (abs(log_normal_cdf(x) - scipy.special.log_ndtr(exact)) <= rounding).all()
+    slope = np.sqrt(2 / np.pi) / scipy.special.erfcx(-exact / np.sqrt(2))
+    assert (abs(jax.vmap(jax.grad(log_normal_cdf))(x) - slope) <= rounding * np.maximum(slope, 1)).all()

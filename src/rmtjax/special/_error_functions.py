@@ -3,7 +3,7 @@
 import math
 
 import jax.numpy as jnp
-from jax.scipy.special import erf, erfc
+from jax.scipy.special import erf, erfc, log_ndtr
 from jaxtyping import Array, Float
 
 
@@ -25,3 +25,12 @@ def erfcx(y: Float[Array, "..."]) -> Float[Array, "..."]:
     for k in range(12, 0, -1):
         series = 1 - (2 * k - 1) / 2 / far_y**2 * series
     return jnp.where(far, series / (far_y * math.sqrt(math.pi)), jnp.exp(near_y**2) * erfc(near_y))
+
+
+def log_normal_cdf(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The logarithm of the distribution function of the standard normal law.
+
+    JAX begins its asymptotic series at x = -20, in single precision at -10. With the three terms that it takes by
+    default the error is 4e-9 there.
+    """
+    return log_ndtr(x, series_order=8)

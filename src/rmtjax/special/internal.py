@@ -23,6 +23,7 @@ from rmtjax.special._elementary import unit_circle as unit_circle
 from rmtjax.special._elementary import whole_powers as whole_powers
 from rmtjax.special._error_functions import erf_ratio as erf_ratio
 from rmtjax.special._error_functions import erfcx as erfcx
+from rmtjax.special._error_functions import log_normal_cdf as log_normal_cdf
 from rmtjax.special._faddeeva import faddeeva as faddeeva
 from rmtjax.special._fredholm import nodes_and_weights as nodes_and_weights
 from rmtjax.special._gauss import gauss_hermite as gauss_hermite

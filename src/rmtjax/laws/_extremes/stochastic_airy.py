@@ -6,7 +6,6 @@ from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
@@ -15,7 +14,7 @@ from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._core.tabulated import not_too_far
 from rmtjax.laws._extremes.stochastic_airy_equation import LOWER, TAIL, UPPER, left_leading, right_tail, table, unit
-from rmtjax.special.internal import bracketed_root, log_one_minus_exp, panel_nodes, piecewise_chebyshev
+from rmtjax.special.internal import bracketed_root, log_normal_cdf, log_one_minus_exp, panel_nodes, piecewise_chebyshev
 
 # The least β by the bits of the dtype: below it the march loses its digits.
 _LEAST = {64: 0.001, 32: 0.05}
@@ -47,7 +46,7 @@ class _Table(NamedTuple):
     def log_cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Log F to the left of the table, from its expansion, matched to the table in value and slope."""
         lower = self.lower
-        value, slope = jax.jvp(lambda y: log_ndtr(self.deviations(y)), (lower,), (jnp.ones_like(lower),))
+        value, slope = jax.jvp(lambda y: log_normal_cdf(self.deviations(y)), (lower,), (jnp.ones_like(lower),))
         leading, rise = jax.jvp(lambda y: left_leading(self.beta, y), (lower,), (jnp.ones_like(lower),))
         # The next term of the expansion is of order |x|^{-3/2}.
         rest = (slope - rise) * -lower / 1.5 * ((lower / x) ** 1.5 - 1)
@@ -56,7 +55,7 @@ class _Table(NamedTuple):
     def log_sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Log(1 - F) to the right of the table, from its expansion, matched to the table by the first omitted term."""
         omitted = (self.upper / x) ** (1.5 * (len(TAIL) + 1))
-        rest = log_ndtr(-self.deviations(self.upper)) - right_tail(self.beta, self.upper)
+        rest = log_normal_cdf(-self.deviations(self.upper)) - right_tail(self.beta, self.upper)
         return right_tail(self.beta, x) + rest * omitted
 
     def sides(self, x: Float[Array, "..."]) -> tuple[Array, Array, Array, Array, Array]:
@@ -71,7 +70,7 @@ class _Table(NamedTuple):
         z = self.deviations(inner)
         lower = left | (~right & (z < 0))
         # An absolute value would have a wrong derivative where it is 0.
-        inside = log_ndtr(jnp.where(z < 0, z, -z))
+        inside = log_normal_cdf(jnp.where(z < 0, z, -z))
         smaller = jnp.where(left, self.log_cdf(below), jnp.where(right, self.log_sf(above), inside))
         # The logarithm of a probability near 1 gets its digits from the other tail.
         larger = log_one_minus_exp(smaller)

@@ -7,7 +7,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import log_ndtr, ndtr, ndtri
+from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
@@ -17,7 +17,7 @@ from rmtjax._units import times_power
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
-from rmtjax.special.internal import faddeeva, gauss_legendre
+from rmtjax.special.internal import faddeeva, gauss_legendre, log_normal_cdf
 
 
 class Normal(AbstractSpectralLaw):
@@ -63,7 +63,7 @@ class Normal(AbstractSpectralLaw):
         return self.scale * jnp.array([-39.0, -12.0, -4.0, 0.0, 4.0, 12.0, 39.0], self.scale.dtype)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.exp(self._logpdf(x))
+        return jnp.exp(-((x / self.scale) ** 2) / 2) / (self.scale * math.sqrt(2 * math.pi))
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return -((x / self.scale) ** 2) / 2 - jnp.log(self.scale * math.sqrt(2 * math.pi))
@@ -75,10 +75,10 @@ class Normal(AbstractSpectralLaw):
         return ndtr(-x / self.scale)
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return log_ndtr(x / self.scale)
+        return log_normal_cdf(x / self.scale)
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return log_ndtr(-x / self.scale)
+        return log_normal_cdf(-x / self.scale)
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         lower = p <= 0.5

@@ -33,12 +33,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import gammaln, log_ndtr, ndtr, ndtri
+from jax.scipy.special import gammaln, ndtr, ndtri
 from jaxtyping import Array, Float
 
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg.internal import HermiteEntries
 from rmtjax.random.internal import log_ratio
+from rmtjax.special.internal import log_normal_cdf
 
 # Particles in a group. Estimates of groups of 64 lie within a factor of 2 to 3 of their mean, so that normal confidence
 # intervals hold for the mean of 30 groups. Larger groups would leave fewer of them to estimate the error from.
@@ -71,7 +72,7 @@ def log_weights(
     step = partial(_step, t, key)
     (u, weights), _ = jax.lax.scan(step, (zeros, zeros), (index, before, rows))
     last = jax.tree.map(lambda column: column[-1] if entries.n > 1 else jnp.zeros((), t.dtype), rows)
-    weights += log_ndtr(t - u) - _future(last, u)
+    weights += log_normal_cdf(t - u) - _future(last, u)
     constant = jnp.sum(_log_normalisations(t, before, rows))
     return constant + jax.nn.logsumexp(weights, axis=1) - math.log(GROUP)
 
@@ -99,7 +100,7 @@ def _step(t: Float[Array, ""], key: KeyScalar, state: tuple, rows: tuple) -> tup
     d = jnp.maximum(d, jnp.finfo(u.dtype).tiny)
 
     normal_density = (
-        jnp.log(curvature / (2 * jnp.pi)) / 2 - curvature * (d - centre) ** 2 / 2 - log_ndtr(centre / deviation)
+        jnp.log(curvature / (2 * jnp.pi)) / 2 - curvature * (d - centre) ** 2 / 2 - log_normal_cdf(centre / deviation)
     )
     gamma_density = shape * jnp.log(rate) - gammaln(shape) + (shape - 1) * jnp.log(d) - rate * d
     proposal = jnp.logaddexp(normal_density, gamma_density) - math.log(2)
