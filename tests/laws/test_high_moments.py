@@ -1,12 +1,13 @@
 """Moments of every order are right, infinite where they overflow, or refused by name, in either precision."""
 
 import math
+from fractions import Fraction
 
 import jax
 import numpy as np
 import pytest
 
-from rmtjax.laws import AbstractLaw
+from rmtjax.laws import AbstractLaw, MarchenkoPastur
 from tests.cases import daily
 from tests.instances import LAWS, made
 
@@ -41,3 +42,12 @@ def test_single_precision_is_double_precision(name):
         # Odd moments of laws that are nearly symmetric cancel.
         even = double.get(k + k % 2, math.inf) ** (k / (k + k % 2))
         assert single[k] == expected or abs(single[k] - expected) <= 1e-5 * k * min(even, LARGEST), k
+
+
+@pytest.mark.parametrize("k", [5, 9, 20, 100])
+def test_a_shift_that_centres_a_law_costs_no_digits(k):
+    # The terms of the binomial sum are up to 3^k times as large as the moment.
+    narayana = lambda j: sum(Fraction(math.comb(j, i) * math.comb(j, i - 1), j * 4 ** (i - 1)) for i in range(1, j + 1))
+    expected = sum(math.comb(k, j) * (-1) ** (k - j) * (narayana(j) if j else 1) for j in range(k + 1))
+    law = MarchenkoPastur(0.25).shifted(-1.0)
+    np.testing.assert_allclose(law.moment(k), float(expected), rtol=1e-12)

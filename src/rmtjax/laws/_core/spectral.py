@@ -225,8 +225,7 @@ class AbstractSpectralLaw(AbstractLaw):
     def _promised_bands(self) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
         law, unit = self._in_unit()
         ends, levels = law._bands()
-        masses = jnp.diff(levels, prepend=0, append=1)
-        return ends[::2] * unit, ends[1::2] * unit, self._as_promised(masses)
+        return ends[::2] * unit, ends[1::2] * unit, self._as_promised(jnp.diff(levels, prepend=0, append=1))
 
     def _promised_free_cumulant(self, *, k: int) -> Float[Array, ""]:
         law, unit = self._in_unit() if k <= FEW else (self, 1.0)
@@ -350,10 +349,11 @@ class Affine(AbstractSpectralLaw):
         return self._moved(self.law._sample(key, shape))
 
     def _moment(self, k: int) -> Float[Array, ""]:
+        if k > FEW and self.law._has_moments():
+            return super()._moment(k)  # the sum would cancel, or overflow on the way
         scaled = [self.factor**j * self.law._moment(j) for j in range(k + 1)]
         total = sum((math.comb(k, j) * scaled[j] * self.shift ** (k - j) for j in range(k + 1)), start=0 * self.factor)
-        # If the last moment is infinite, earlier ones may be, and their sum may be NaN.
-        return jnp.where(jnp.isinf(scaled[k]), scaled[k], total)
+        return jnp.where(jnp.isinf(scaled[k]), scaled[k], total)  # with earlier infinite ones the sum may be NaN
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         return tuple(self.factor**k * m for k, m in zip(orders, self.law._central_moments(*orders), strict=True))

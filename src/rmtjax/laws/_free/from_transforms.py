@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax._promotion import aligned, like
+from rmtjax._units import times_power
 from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
@@ -74,4 +75,7 @@ class AbstractLawOfTransforms(AbstractSpectralLaw):
         if origin is None:
             origin = centre + jnp.sum(jnp.real(masses * way))
         points = way + like(way, centre - origin)
-        return tuple(jnp.sum(jnp.real(masses * points**k)) for k in orders)
+        # No power of these overflows.
+        reach = jnp.abs(jax.lax.stop_gradient(centre - origin)) + radius
+        shares = points / like(points, reach)
+        return tuple(times_power(jnp.sum(jnp.real(masses * shares**k)), reach, k) for k in orders)
