@@ -67,7 +67,11 @@ class AbstractFreePower(AbstractFreeConvolution):
     def _log_potential_at(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
         part, more, scale = self._part_like(w)
         h, _ = part._subordination(w)
-        return (1 + more) * part._log_potential(w) - more * upper_logs(w + h) + jnp.log(scale)
+        potentials = (1 + more) * part._log_potential(w) - more * upper_logs(w + h) + jnp.log(scale)
+        # They belong to the z of which w is the subordinate point without error. The transform takes them to this one.
+        missed, f = z / scale - w + more * h, w + h
+        small = jnp.abs(missed) <= float(jnp.finfo(w.dtype).eps) ** 0.5 * jnp.abs(f)
+        return potentials + jnp.where(small, missed / jnp.where(small & (f != 0), f, 1), 0)[None]
 
     def _part_like(self, w: Complex[Array, "..."]) -> tuple[AbstractSpectralLaw, Array, Array]:
         part, copies, scale = self._part()
