@@ -38,3 +38,15 @@ def test_the_density_vanishes_at_an_end_close_to_an_atom():
     _, (*density, far) = map(np.asarray, values(law, jnp.append(near, end * (1 + 1e4 * EPS)).astype(end.dtype)))
     # It grows like the root of the distance.
     assert max(density) < far / 5
+
+
+@pytest.mark.slow
+def test_every_program_finds_the_same_end_next_to_the_end_of_a_part():
+    # The subordinate points of the upper ends are as near as 2e-8 to the end of the product.
+    for points, weights, ratio, scale, radius in (
+        ([0.88646, 2.77344], [0.44476, 0.55524], 2.05191, 1.04352, 0.22097),
+        ([1.57979, 1.62979], [0.33328, 0.66672], 4.8815, 0.64101, 0.8664),
+    ):
+        law = FreeSum(FreeProduct(Empirical(points, weights), MarchenkoPastur(ratio, scale)), Semicircle(radius))
+        ends = np.asarray(law.support())
+        np.testing.assert_allclose(law.breakpoints()[np.array([0, -1])], ends, rtol=0, atol=16 * EPS * ends[1])

@@ -160,19 +160,16 @@ def _probe(law: Any, x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple
 def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
     """The ends by Newton's method for f' = 1 and f = w, with the derivatives of the ends by the parameters."""
     start, spread = lanes.middle(), constant._spread()
-    eps = float(jnp.finfo(start.dtype).eps)
-    width = eps ** (1 / 3) * spread
+    eps, one, zero = float(jnp.finfo(start.dtype).eps), in_plane(jnp.ones_like(start)), in_plane(0 * start)
 
     def step(_: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         x, w, _ = state
-        # The differences only have to be roughly right, as the steps go on.
-        image, slope = constant._self_map(
-            in_plane(jnp.stack([x, x, x, x + width])), in_plane(jnp.stack([w, w - width, w + width, w]))
-        )
-        image, slope = jnp.real(image), jnp.real(slope)
-        curvature, rate = (slope[2] - slope[1]) / (2 * width), (image[3] - image[0]) / width
-        x = x - (image[0] - w) / jnp.where(rate == 0, jnp.inf, rate)
-        return x, w + (1 - slope[0]) / jnp.where(curvature == 0, jnp.inf, curvature), slope[0]
+        # Differences would cross the end of a part, which may be as near to w as half of the digits.
+        (image, slope), slopes = jax.linearize(constant._self_map, in_plane(x), in_plane(w))
+        (rate, _), (_, curvature) = slopes(one, zero), slopes(zero, one)
+        image, slope, rate, curvature = map(jnp.real, (image, slope, rate, curvature))
+        x = x - (image - w) / jnp.where(rate == 0, jnp.inf, rate)
+        return x, w + (1 - slope) / jnp.where(curvature == 0, jnp.inf, curvature), slope
 
     x, w, slope = jax.lax.fori_loop(0, _POLISHING_STEPS, step, (start, lanes.kept, 0 * start))
     # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it.
