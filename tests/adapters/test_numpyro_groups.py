@@ -155,6 +155,8 @@ ENTROPIES = {
     "arcsine": (rmt.laws.Arcsine, 2.0, np.log(np.pi)),
     "Porter-Thomas": (lambda _: rmt.laws.PorterThomas(1), 0.0, scipy.stats.chi2(1).entropy()),
     "Brody": (rmt.laws.Brody, 0.5, scipy.stats.weibull_min(1.5, scale=1 / scipy.special.gamma(5 / 3)).entropy()),
+    # E log X = -1 and E log(4 - X) = 1. The panel between 0 and the atom that is not there has no width.
+    "Marchenko-Pastur": (lambda scale: rmt.laws.MarchenkoPastur(1.0, scale), 1.0, np.log(2 * np.pi) - 1),
     "uniform": (lambda upper: rmt.laws.Uniform(-1.0, upper), 3.0, np.log(4)),
 }
 

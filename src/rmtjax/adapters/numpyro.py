@@ -183,7 +183,9 @@ def _entropy(law: AbstractLaw) -> jax.Array:
     """The integral of -f log f over the panels of the density f."""
     points = law.breakpoints()
     # At an end log f may be infinite beside an infinite f, so the outer panels are cut, ever finer towards the ends.
-    lower, upper = points[1] - points[0], points[-1] - points[-2]
+    # Bands of mass 0 have no width, but for rounding.
+    from_ends, least = jnp.stack([points - points[0], points[-1] - points]), 64 * float(jnp.finfo(points.dtype).eps)
+    lower, upper = jnp.min(jnp.where(from_ends > least * from_ends.max(), from_ends, jnp.inf), axis=1)
     shares = like(points, _SHARES)
     panels = jnp.sort(jnp.concatenate([points, points[0] + lower * shares, points[-1] - upper * shares]))
     return integrate(lambda x: _minus_p_log_p(law.logpdf(x)), panels)
