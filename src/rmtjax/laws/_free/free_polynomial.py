@@ -42,6 +42,7 @@ from rmtjax.laws._free.law_of_equation import AbstractLawOfEquation
 from rmtjax.laws._free.linearised import Pencil, letters_of, pencil_of
 from rmtjax.laws._free.matrix_dyson import Equation, matrix_dyson_solution
 from rmtjax.linalg.internal import adjoint, general_eigenvalues
+from rmtjax.special.internal import square_root
 
 _HIGHEST_DEGREE = 8
 _HIGHEST_ORDER = 16
@@ -222,7 +223,7 @@ class FreePolynomial(AbstractLawOfEquation):
                 value = _plus(-centre, value)
             # Frobenius' norm bounds the spectral one.
             parts = jnp.stack([jnp.real(value), jnp.imag(value)])
-            size = jnp.sqrt(jnp.sum(parts**2)) * (1 + (word != word[::-1]))
+            size = square_root(jnp.sum(parts**2)) * (1 + (word != word[::-1]))
             distances.append(math.prod((radii[letter] for letter in word), start=size))
         return centre, jnp.sum(jnp.stack(distances))
 
