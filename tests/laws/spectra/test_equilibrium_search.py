@@ -43,14 +43,21 @@ def cuts_on_a_grid(c):
     walls = np.roots([*c[::-1], -100 - min(lowest)])
     walls = walls[abs(walls.imag) < 1e-9 * abs(walls)].real
     start, end = walls.min(), walls.max()
+    clear = True
     for n in (128, 128, 256):
         x, masses, excess = least_energy(c, start, end, n)
         change = np.diff(np.pad(masses > 0, 1).astype(int))
         first, last = np.flatnonzero(change == 1), np.flatnonzero(change == -1) - 1
         margin = (x[last[-1]] - x[first[0]]) / 10 + 2 * np.diff(x).max()
         start, end = max(start, x[first[0]] - margin), min(end, x[last[-1]] + margin)
-    is_bottom = (excess[1:-1] < excess[2:]) & (excess[1:-1] < excess[:-2]) & (masses[1:-1] == 0)
-    clear = (last - first >= 5).all() and (first[1:] - last[:-1] >= 5).all() and (excess[1:-1][is_bottom] > 0.05).all()
+        before, here, after = excess[:-2], excess[1:-1], excess[2:]
+        # The next grid has no points outside.
+        is_seen = (n == 256) | (x[1:-1] < start) | (x[1:-1] > end)
+        is_bottom = (here < after) & (here < before) & (masses[1:-1] == 0) & is_seen
+        # Between the points a narrow well is lower than at them, by up to an eighth of the second difference.
+        least = here - (before + after - 2 * here) / 8
+        clear = clear and (least[is_bottom] > 0.05).all()
+    clear = clear and (last - first >= 5).all() and (first[1:] - last[:-1] >= 5).all()
     return np.stack([x[first], x[last]], axis=1).ravel(), np.diff(x).max(), clear
 
 
