@@ -15,17 +15,14 @@ $M = 1 + D\,S[MD]\,M$ with $S[G] = \sum_i C_i G C_i$, and its corner is the seri
 this map makes one further pair of letters right.
 """
 
-import itertools
 import math
 from collections.abc import Mapping
-from functools import reduce
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
@@ -35,21 +32,20 @@ from rmtjax._units import times_power
 from rmtjax.laws._core.base import FEW
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._free.atoms import atoms_of, with_atoms
+from rmtjax.laws._free.atoms_of_polynomials import PolynomialAtom
 from rmtjax.laws._free.free_letters import FreeLetters, blocks_of
-from rmtjax.laws._free.gaps import Lanes, are_few
+from rmtjax.laws._free.gaps import Lanes, are_few, levels_of_ends, lie_above, sums_of_levels
 from rmtjax.laws._free.law_of_equation import AbstractLawOfEquation
 from rmtjax.laws._free.linearised import Pencil, letters_of, pencil_of
 from rmtjax.laws._free.matrix_dyson import Equation, matrix_dyson_solution
+from rmtjax.laws._free.near_atoms import NearAtoms, solved_near_atoms
+from rmtjax.laws._free.polynomial_terms import KNOWN_ATOMS, halved, laws_of_letters, places_of, static_atoms
 from rmtjax.linalg.internal import adjoint, general_eigenvalues
 from rmtjax.special.internal import square_root
 
-_HIGHEST_DEGREE = 8
-_HIGHEST_ORDER = 16
 _MOST_SUMS = 10_000
-_WITHOUT_ATOMS = _checks.Rule(
-    lambda laws: jnp.all(jnp.asarray([jnp.all(law._atoms()[1] == 0) for law in laws], bool)), "be laws without atoms"
-)
 
 
 class FreePolynomial(AbstractLawOfEquation):
@@ -69,8 +65,13 @@ class FreePolynomial(AbstractLawOfEquation):
     $10^{-3}$), without derivatives. A point takes about ten steps of Newton's method for a matrix of the order of the
     number of words, times that of the coefficients.
 
-    There are no atoms. A block matrix may have one, if a part of it has no random entry, as `{"x": [[1, 0], [0, 0]]}`;
-    such coefficients are refused.
+    The atoms follow from those of the letters, and for block matrices from parts without random entries. They are found
+    from the multiplicities of eigenvalues of generic matrices, when the law is made, and that takes known numbers. So a
+    law of letters with atoms cannot be made in a function under `jit` or `vmap`, but it can be an argument. `grad` of
+    a function that makes it has the derivatives of all places and masses. If two causes make one atom, as (P, Q) =
+    (1, 0) and (1, 1) that of i(PQ - QP) at 0, the real part of the transform beside it may be right to some $10^{-6}$.
+
+    A point where no path to the axis succeeds has NaN.
 
     Convention: each variable without a law has mean 0 and variance 1, the support [-2, 2].
 
@@ -78,11 +79,11 @@ class FreePolynomial(AbstractLawOfEquation):
         terms: the coefficient of each word, a number or a d×d matrix with d at most 16. A letter is a variable, and ""
             is the constant. The coefficient of the reversed word is the complex conjugate, of matrices the adjoint.
             The degree is at most 8. Which words there are is static.
-        laws: the laws of some letters, bounded and without atoms. They need a routine of JAX for eigenvalues of general
-            matrices, which TPUs do not have.
+        laws: the bounded laws of some letters. They need a routine of JAX for eigenvalues of general matrices, which
+            TPUs do not have.
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: an argument is outside its range, or letters have atoms and not all numbers are known.
 
     Example:
         >>> import rmtjax as rmt
@@ -92,23 +93,29 @@ class FreePolynomial(AbstractLawOfEquation):
         >>> law = FreePolynomial({"xy": 1.0, "yx": 1.0}, {"y": rmt.laws.Uniform(-1.0, 1.0)})
         >>> print(f"{law.pdf(0.5):.3f}")
         0.361
+        >>> projections = {"x": rmt.laws.Empirical([0.0, 1.0], [0.7, 0.3]), "y": rmt.laws.Empirical([0.0, 1.0])}
+        >>> places, masses = FreePolynomial({"xy": 1j, "yx": -1j}, projections).atoms()
+        >>> print(f"{masses[0]:.1f} at {places[0]:.0f}")
+        0.4 at 0
 
     References:
         Belinschi, Mai and Speicher (2017), J. reine angew. Math. 732, 21; Helton, Rashidi Far and Speicher (2007), Int.
         Math. Res. Notices, rnm086, for the equation; Shlyakhtenko and Skoufranis (2015), Trans. Amer. Math. Soc. 367,
-        for the support.
+        for the support; Arizmendi, Cébron, Speicher and Yin (2021), arXiv:2107.11507, for atoms.
     """
 
     coefficients: Annotated[Float[Array, " k"], _checks.ALL_FINITE]  # all real parts, then if complex imaginary parts
-    laws: Annotated[tuple[AbstractSpectralLaw, ...], _WITHOUT_ATOMS]
+    laws: Annotated[tuple[AbstractSpectralLaw, ...], KNOWN_ATOMS, "found"]
     words: tuple[str, ...] = eqx.field(static=True)  # one of each and its reverse
     order: int = eqx.field(static=True)  # of the coefficients
     letters: tuple[str, ...] = eqx.field(static=True)  # those with laws
+    found: tuple[PolynomialAtom, ...] | None = eqx.field(static=True, repr=False)  # None if not all numbers are known
 
     def __init__(self, terms: Mapping[str, ArrayLike], laws: Mapping[str, AbstractSpectralLaw] | None = None):
-        self.words, coefficients = _halved(terms)
+        self.words, coefficients = halved(terms)
         self.coefficients, self.order = coefficients.ravel(), coefficients.shape[-1]
-        self.letters, self.laws = _laws_of_letters(self.words, {} if laws is None else laws)
+        self.letters, self.laws = laws_of_letters(self.words, {} if laws is None else laws)
+        self.found = static_atoms(self.words, self._parts_of_values(), self.letters, self.laws)
 
     def _degrees(self) -> dict[str, int]:
         return {"coefficients": 1}
@@ -146,6 +153,41 @@ class FreePolynomial(AbstractLawOfEquation):
             height=like(jnp.real(z), 16 * sum(map(jnp.abs, self._reach()))),
         )
 
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        none = jnp.zeros_like(self.coefficients, shape=0)
+        if not self.found:
+            return none, none
+        masses = jnp.concatenate([jnp.ones_like(none, shape=1), *(law._atoms()[1] for law in self.laws)])
+        most = max(len(each.masses) for each in self.found)
+        pieces = np.array([[*each.masses, *[(0,) * masses.size] * (most - len(each.masses))] for each in self.found])
+        places = places_of(self.found, self.words, self._values(), self.letters, self.laws)
+        return places, jnp.maximum(jnp.max(like(masses, pieces) @ masses, axis=-1), 0) / self.order
+
+    def _solved_near(self, z: Complex[Array, "..."]) -> tuple[NearAtoms, Complex[Array, "... m"]]:
+        """The solution at the points or, near atoms, as far from these as it is found."""
+        places, masses = self._atoms()
+        return solved_near_atoms(z, places, masses, self._reach()[1], self._equation)
+
+    def _solved(self, z: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "... m"]]:
+        if not self.found:
+            return super()._solved(z)
+        near, y = self._solved_near(z)
+        return near.point, y
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        if not self.found:
+            return super()._stieltjes(z)
+        near, y = self._solved_near(z)
+        return near.transform(self._stieltjes_of(near.point, y))
+
+    def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
+        if not self.found:
+            return super()._log_potential(w)
+        near, y = self._solved_near(w)
+        y = jax.lax.stop_gradient(y)
+        rest = near.rest(jax.lax.stop_gradient(self._stieltjes_of(near.point, y)))
+        return near.potentials(self._log_potential_of(near.point, y), rest)
+
     def _solution(self, z: Complex[Array, "..."]) -> Complex[Array, "... m"]:
         return matrix_dyson_solution(self._equation(z), z)
 
@@ -167,7 +209,7 @@ class FreePolynomial(AbstractLawOfEquation):
         return quotient_of_one(z + self._h_of(z, y))
 
     def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        return jax.jvp(lambda w: self._h_of(w, self._solution(w)), (w,), (jnp.ones_like(w),))
+        return jax.jvp(lambda w: self._h_of(*self._solved(w)), (w,), (jnp.ones_like(w),))
 
     def _log_potential_of(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "2 ..."]:
         equation = self._equation(z)
@@ -200,7 +242,7 @@ class FreePolynomial(AbstractLawOfEquation):
         most = math.prod(math.comb(each.size + sign, sign) for each, signs in pairs for sign in signs)
         if most > _MOST_SUMS and not are_few(most):
             return total[:0]
-        numbers = [_sums_of_levels(each.size, *signs) for each, signs in pairs]
+        numbers = [sums_of_levels(each.size, *signs) for each, signs in pairs]
         if not are_few(d * math.prod(map(len, numbers)) - 1):
             return total[:0]
         for each, several in zip(levels, numbers, strict=True):
@@ -226,6 +268,13 @@ class FreePolynomial(AbstractLawOfEquation):
             size = square_root(jnp.sum(parts**2)) * (1 + (word != word[::-1]))
             distances.append(math.prod((radii[letter] for letter in word), start=size))
         return centre, jnp.sum(jnp.stack(distances))
+
+    def _ends(self, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
+        ends = super()._ends(levels)
+        if not self.found:
+            return ends
+        ends = with_atoms(atoms_of(self), ends, levels_of_ends(levels), lie_above(ends.size))
+        return jnp.clip(ends, ends[0], ends[-1])
 
     def _carrier(self) -> tuple[Array, Array]:
         centre, reach = self._reach()
@@ -324,74 +373,3 @@ def _with_angle(logs: Complex[Array, "..."], near: Float[Array, "..."]) -> Compl
     """The logarithms with those angles, among all that differ by 2π, that are nearest to some."""
     turns = jnp.round(jax.lax.stop_gradient(jnp.imag(logs) - near) / (2 * np.pi))
     return jax.lax.complex(jnp.real(logs), jnp.imag(logs) - 2 * np.pi * turns)
-
-
-def _sums_of_levels(size: int, most: int, fewest: int) -> np.ndarray:
-    """How often each of so many levels occurs in sums of up to `most` of them less sums of up to `fewest`."""
-    units = np.eye(size + 1, size, dtype=int)  # the last stands for no level
-    chosen = lambda number: itertools.combinations_with_replacement(range(size + 1), number)
-    sums = lambda number: {tuple(units[np.array(each, int)].sum(0)) for each in chosen(number)}
-    found = {tuple(np.subtract(a, b)) for a in sums(most) for b in sums(fewest)}
-    return np.array(sorted(found, key=lambda each: (any(each), each))).reshape(len(found), size)
-
-
-def _laws_of_letters(words: tuple[str, ...], laws: Any) -> tuple[tuple[str, ...], tuple[AbstractSpectralLaw, ...]]:
-    """The letters that have laws, and these."""
-    letters = letters_of(words)
-    if not isinstance(laws, Mapping) or not all(letter in letters for letter in laws):
-        raise _checks.refusal("laws", f"be a mapping from letters among {', '.join(letters)} to laws", laws)
-    for letter, law in laws.items():
-        if not spectral_law(f"laws[{letter!r}]", law)._is_bounded():
-            raise _checks.refusal(f"laws[{letter!r}]", "have a bounded support", law)
-    chosen = tuple(letter for letter in letters if letter in laws)
-    return chosen, tuple(laws[letter] for letter in chosen)
-
-
-def _halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, "p k d d"]]:
-    """One of each word and its reverse, and their coefficients."""
-    if not isinstance(terms, Mapping) or not all(isinstance(word, str) for word in terms):
-        raise _checks.refusal("terms", 'be a mapping from words to coefficients, as {"xy": 1.0, "yx": 1.0}', terms)
-    degree = max(map(len, terms), default=0)
-    if not 1 <= degree <= _HIGHEST_DEGREE:
-        raise _checks.refusal("terms", f"have a word of 1 to {_HIGHEST_DEGREE} letters, and none longer", list(terms))
-    if not all(word.isalpha() for word in terms if word):
-        raise _checks.refusal("terms", 'have words of letters only, as "xxy" for x²y', list(terms))
-    given = in_one_precision([_checks.numbers(f"terms[{word!r}]", value) for word, value in terms.items()])
-    shapes = {value.shape for value in given} - {()}
-    order = max([shape[0] for shape in shapes], default=1) if all(shapes) else 1
-    if shapes - {(order, order)} or not 1 <= order <= _HIGHEST_ORDER:
-        must = f"have numbers, or square matrices of one order up to {_HIGHEST_ORDER}, as coefficients"
-        raise _checks.refusal("terms", must, [value.shape for value in given])
-    # A number stands for a multiple of the identity.
-    given = [value if value.ndim else value[None, None] * like(value, np.eye(order)) for value in given]
-    coefficients = dict(zip(terms, given, strict=True))
-    for word, value in coefficients.items():
-        other = coefficients.get(word[::-1])
-        known = not isinstance(value, Tracer) and not isinstance(other, Tracer)
-        if other is None or (known and not _are_adjoint(np.asarray(value), np.asarray(other))):
-            must = f"be self-adjoint: the coefficient of {word[::-1]!r} is the conjugate of that of {word!r}"
-            raise _checks.refusal("terms", must, other)
-    if all(not isinstance(value, Tracer) and (value == 0).all() for word, value in coefficients.items() if word):
-        raise _checks.refusal("terms", "have coefficients that are not all 0", terms)
-    if order > 1 and not any(isinstance(value, Tracer) for value in given) and _has_atoms(coefficients):
-        raise _checks.refusal("terms", "have no part without random entries, which is an atom", terms)
-    words = tuple(sorted(word for word in terms if word <= word[::-1]))
-    halves = [(coefficients[word] + adjoint(coefficients[word[::-1]])) / 2 for word in words]
-    parts = (jnp.real, jnp.imag) if any(map(jnp.iscomplexobj, given)) else (jnp.real,)
-    return words, jnp.stack([jnp.stack(list(map(part, halves))) for part in parts])
-
-
-def _has_atoms(coefficients: Mapping[str, Array]) -> bool:
-    """Whether block matrices of generic self-adjoint matrices of order N have a level N times."""
-    random, n = np.random.default_rng(0), 4
-    letters = {letter: random.normal(size=(n, n)) for letter in letters_of(tuple(coefficients))}
-    product = lambda word: reduce(np.matmul, (letters[letter] + letters[letter].T for letter in word), np.eye(n))
-    total = sum(np.kron(np.asarray(value), product(word)) for word, value in coefficients.items())
-    levels = np.linalg.eigvalsh(total)
-    return bool(np.isclose(levels[n - 1 :], levels[: 1 - n], rtol=0, atol=1e-9 * np.abs(levels).max()).any())
-
-
-def _are_adjoint(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two numbers are conjugate, or two matrices adjoint but for rounding."""
-    rounding = 64 * np.finfo(a.dtype).eps * np.abs(a).max(initial=0, where=np.isfinite(a)) * (len(a) > 1)
-    return bool(np.allclose(a, b.conj().T, rtol=0, atol=rounding, equal_nan=True))

@@ -7,6 +7,7 @@ bisections find its ends. There the self-map f at x has the derivative 1 at its 
 along the curve of fixed points: an error of w by δ moves x by δ².
 """
 
+import itertools
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -83,6 +84,8 @@ def bisected(
     def halved(lanes: Lanes) -> Lanes:
         middle = lanes.middle()
         inside, mass, number = probe(middle, levels)
+        # A mass that is no number, as of parameters that are none, ends the search, and so is the end.
+        middle = jnp.where(jnp.isnan(mass), jnp.nan, middle)
         right = jnp.where(inside, above, jnp.where(lanes.found, ~above, mass < levels))
         ended = is_narrow(lanes)
         return Lanes(
@@ -93,7 +96,6 @@ def bisected(
         )
 
     first = Lanes(spread_out(lower), spread_out(upper), jnp.asarray(outer), spread_out(zero))
-    # Parameters that are no numbers end the search too.
     goes_on = lambda lanes: jnp.any(~is_narrow(lanes) & (lanes.upper > lanes.lower))
     return jax.lax.while_loop(goes_on, halved, first)
 
@@ -187,3 +189,12 @@ def _with_ends_of_carrier(law: Any, ends: Float[Array, " m"]) -> Float[Array, " 
     for end in law._extent():
         ends = jnp.where(jnp.abs(jax.lax.stop_gradient(ends - end)) <= near, end, ends)
     return ends
+
+
+def sums_of_levels(size: int, most: int, fewest: int) -> np.ndarray:
+    """How often each of so many levels occurs in sums of up to `most` of them less sums of up to `fewest`."""
+    units = np.eye(size + 1, size, dtype=int)  # the last stands for no level
+    chosen = lambda number: itertools.combinations_with_replacement(range(size + 1), number)
+    sums = lambda number: {tuple(units[np.array(each, int)].sum(0)) for each in chosen(number)}
+    found = {tuple(np.subtract(a, b)) for a in sums(most) for b in sums(fewest)}
+    return np.array(sorted(found, key=lambda each: (any(each), each))).reshape(len(found), size)

@@ -36,8 +36,12 @@ class AbstractLawOfEquation(AbstractLawOfTransforms):
     def _is_narrow(self, size: Float[Array, ""], lanes: Lanes) -> Bool[Array, " k"]:
         """Which bisections for ends have ended."""
 
+    def _solved(self, z: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "... m"]]:
+        """The points and the solution there; a law with atoms may move points away from them."""
+        return z, self._solution(z)
+
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        return self._stieltjes_of(z, self._solution(z))
+        return self._stieltjes_of(*self._solved(z))
 
     def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
         return self._log_potential_of(w, jax.lax.stop_gradient(self._solution(w)))
@@ -48,8 +52,7 @@ class AbstractLawOfEquation(AbstractLawOfTransforms):
         size = upper - lower
 
         def probe(x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple[Array, Array, Array]:
-            z = in_plane(x)
-            y = constant._solution(z)
+            z, y = constant._solved(in_plane(x))
             return *in_gap(jnp.all(jnp.imag(y) == 0, axis=-1), constant._log_potential_of(z, y), levels), x
 
         lanes = bisected(probe, levels, lower - size / 64, upper + size / 64, partial(constant._is_narrow, size))

@@ -7,7 +7,7 @@ steps shrink at a given rate. Between two of its steps the means of y and of its
 but the slow one, in the direction in which G is nearly singular; beside an infinite density Newton's method alone
 converges only if they are small. A solution has a negative imaginary part of G or, where it is real, a negative
 derivative (Helton, Rashidi Far and Speicher 2007, Int. Math. Res. Notices, rnm086). If it does not, the leaps have
-ended on another branch, and the path is walked again with shorter ones.
+ended on another branch, and the path is walked again with shorter ones. Where no path succeeds the solution is NaN.
 """
 
 from typing import NamedTuple
@@ -110,12 +110,17 @@ class _Starts(NamedTuple):
     number: Int[Array, ""]
 
 
-@jax.custom_jvp
 def matrix_dyson_solution(equation: Equation, z: Complex[Array, "..."]) -> Complex[Array, "... m"]:
-    """The coordinates y of S[G], for z in the closed upper half plane; real outside of the support.
+    """The coordinates y of S[G], for z in the closed upper half plane; real outside of the support, NaN if not found.
 
     Derivatives are those of the implicit function theorem.
     """
+    return with_derivatives(equation, z, found_solution(equation, z))
+
+
+def found_solution(equation: Equation, z: Complex[Array, "..."]) -> Complex[Array, "... m"]:
+    """The coordinates as constants."""
+    equation, z = jax.tree.map(jax.lax.stop_gradient, (equation, z))
     lanes, unknowns = z.ravel(), equation.basis.shape[0]
     if z.size <= _LANES:
         return _solution(equation, lanes).reshape(*z.shape, unknowns)
@@ -124,11 +129,20 @@ def matrix_dyson_solution(equation: Equation, z: Complex[Array, "..."]) -> Compl
     return found.reshape(-1, unknowns)[: z.size].reshape(*z.shape, unknowns)
 
 
-@matrix_dyson_solution.defjvp
+@jax.custom_jvp
+def with_derivatives(
+    equation: Equation, z: Complex[Array, "..."], y: Complex[Array, "... m"]
+) -> Complex[Array, "... m"]:
+    """The solution y, with its derivatives by the equation and the point."""
+    del equation, z
+    return y
+
+
+@with_derivatives.defjvp
 def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
-    equation, z = primals
-    y = matrix_dyson_solution(equation, z)
-    _, change = jax.jvp(lambda equation, z: equation.image(z, y), primals, tangents)
+    equation, z, y = primals
+    y = with_derivatives(equation, z, y)
+    _, change = jax.jvp(lambda equation, z: equation.image(z, y), (equation, z), tangents[:2])
     return y, _over(equation.newton(z, y)[2], change[..., None])[..., 0]
 
 
@@ -140,12 +154,15 @@ def _solution(equation: Equation, z: Complex[Array, " k"]) -> Complex[Array, "k 
     def again(starts: _Starts) -> _Starts:
         path = _walked(equation, z, first, height, starts)
         found = jnp.where(starts.done[..., None], starts.found, _limit(equation, z, path.at))
-        right = _is_right(equation, z, found, path.falls)
+        # A path that is lost farther from the axis has not seen the solution there.
+        near = path.height <= float(jnp.finfo(height.dtype).eps) ** 0.5 * height
+        right = near & _is_right(equation, z, found, path.falls)
         return _Starts(found, starts.done | right, starts.rate / 3, starts.number + 1)
 
     none = _Starts(first, jnp.zeros_like(jnp.real(z), bool), like(height, _RATE), jnp.zeros((), jnp.int32))
     goes_on = lambda starts: ~jnp.all(starts.done) & (starts.number < _MOST_STARTS)
-    return jax.lax.while_loop(goes_on, again, none).found
+    starts = jax.lax.while_loop(goes_on, again, none)
+    return jnp.where(starts.done[..., None], starts.found, jnp.nan)
 
 
 def _beginning(equation: Equation, z: Complex[Array, ""]) -> Complex[Array, " m"]:
