@@ -266,8 +266,8 @@ class _Search:
         for i in range(_CHECKS):
             size = _SIZE // 2 + int(self.random.integers(_SIZE))
             counts = self._near(size, shares, 2.0 * (i % 2))
-            expected = [max((np.append(size, counts) @ each for each in own), default=0) for own in found]
-            if (self._multiplicities(size, counts, levels, whole=True) != np.maximum(expected, 0)).any():
+            expected = [max([0, *(int(np.dot(np.append(size, counts), each)) for each in own)]) for own in found]
+            if (self._multiplicities(size, counts, levels, whole=True) != expected).any():
                 starts.append((3 * size, self._near(3 * size, counts / size, 2.0)))
         return starts
 
