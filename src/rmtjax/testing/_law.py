@@ -176,7 +176,7 @@ def _check_integral(law: Any, ends: np.ndarray, cdf: np.ndarray, rtol: float) ->
     if _searches_for_ends(law):
         # A rounded end lies on one side of an atom or on the other.
         apart = np.abs(locations[:, None] - ends) > _rounding_of_ends(ends)
-        compared = 1 + np.flatnonzero(apart.all(0)[1:-1])
+        compared = 1 + np.flatnonzero(np.all(apart[:, 1:-1], axis=0))
     _close("the cdf against ∫ pdf", cdf[compared], integral[compared], rtol)
     size = np.abs(ends).max()
     raw = [(measure * nodes**k).sum() + (masses * locations**k).sum() for k in range(4)]
