@@ -425,7 +425,7 @@ def test_every_public_name_is_registered():
 _LONGEST = 125
 
 
-def _signatures() -> Iterator[tuple[str, inspect.Signature]]:
+def public_signatures() -> Iterator[tuple[str, inspect.Signature]]:
     """The signatures of public functions, classes and methods."""
     for name, value in PUBLIC_NAMES.items():
         owners = [cls for cls in value.__mro__ if cls.__module__.startswith("rmtjax")] if inspect.isclass(value) else []
@@ -437,7 +437,7 @@ def _signatures() -> Iterator[tuple[str, inspect.Signature]]:
 
 
 def test_parameters_are_short_in_help():
-    signatures = dict(_signatures())
+    signatures = dict(public_signatures())
     assert str(signatures["rmtjax.laws.Semicircle.pdf"]).startswith("(self, x: RealLike) -> ")
     shown = {
         f"{name}({parameter.name})": inspect.formatannotation(parameter.annotation)
@@ -451,7 +451,7 @@ def test_arrays_may_be_lists():
     """No parameter asks for an array of JAX but for those of functions and records; see `test_array_likes.py`."""
     arrays = {
         f"{name}({parameter.name})"
-        for name, signature in _signatures()
+        for name, signature in public_signatures()
         if not inspect.isclass(PUBLIC_NAMES.get(name)) or _writes_init(PUBLIC_NAMES[name])
         for parameter in signature.parameters.values()
         if re.search(r"\b(Bool|Complex|Float|Inexact|Int|Real)\[(?!ndarray)", str(parameter.annotation))
@@ -469,7 +469,7 @@ def test_choices_are_literals():
     """A parameter that is text is free, and β is a literal or a parameter that varies continuously."""
     plain = {
         f"{name}({parameter.name})"
-        for name, signature in _signatures()
+        for name, signature in public_signatures()
         for parameter in signature.parameters.values()
         if parameter.name not in _FREE
         and re.search(r"\bstr\b" if "beta" not in parameter.name else r"\bint\b", str(parameter.annotation))
