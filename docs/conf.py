@@ -29,6 +29,7 @@ extensions = [
     "docstrings",
     "formulas",
     "law_pages",
+    "pictures",
     "references",
     "myst_nb",
     "sphinx.ext.autodoc",
