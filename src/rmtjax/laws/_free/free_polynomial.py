@@ -71,7 +71,8 @@ class FreePolynomial(AbstractLawOfEquation):
     a function that makes it has the derivatives of all places and masses. If two causes make one atom, as (P, Q) =
     (1, 0) and (1, 1) that of i(PQ - QP) at 0, the real part of the transform beside it may be right to some $10^{-6}$.
 
-    A point where no path to the axis succeeds has NaN.
+    A point where no path to the axis succeeds has NaN. That may be one in a gap, at which the equation has a pole and
+    the law has none, such as 0 for ABA with signs A and B.
 
     Convention: each variable without a law has mean 0 and variance 1, the support [-2, 2].
 

@@ -24,6 +24,8 @@ from rmtjax.laws._free.free_letters import FreeLetters
 # The share of the distance to the axis that a leap leaves. Next to an end of a band none beyond 1/4 succeeds.
 _LEAPS = np.array([0.0, 1 / 256, 1 / 16, 1 / 4, 1 / 2, 3 / 4, 0.9])
 _RATE = 0.4
+# A solution changes by less than this share in the equation.
+_NEAR = 0.1
 _MOST_STEPS = 500
 _MOST_STARTS = 4
 _FIRST_STEPS = 40
@@ -156,7 +158,9 @@ def _solution(equation: Equation, z: Complex[Array, " k"]) -> Complex[Array, "k 
         found = jnp.where(starts.done[..., None], starts.found, _limit(equation, z, path.at))
         # A path that is lost farther from the axis has not seen the solution there.
         near = path.height <= float(jnp.finfo(height.dtype).eps) ** 0.5 * height
-        right = near & _is_right(equation, z, found, path.falls)
+        # Nor has one that does not solve the equation as nearly as each step of a path does.
+        solves = _length(equation.image(z, found) - found) < _NEAR * (1 + _length(found))
+        right = near & solves & _is_right(equation, z, found, path.falls)
         return _Starts(found, starts.done | right, starts.rate / 3, starts.number + 1)
 
     none = _Starts(first, jnp.zeros_like(jnp.real(z), bool), like(height, _RATE), jnp.zeros((), jnp.int32))
@@ -226,7 +230,7 @@ def _step(equation: Equation, z: Complex[Array, "..."], least: Array, rate: Arra
     shrinks = size <= rate * path.last
     rounding = (size <= 4 * eps) | ((size < eps**0.5) & (size > path.last / 4))
     # Beside a pole of G every step is small.
-    near = (_length(residual) < 0.1 * unit) & jnp.isfinite(path.last)
+    near = (_length(residual) < _NEAR * unit) & jnp.isfinite(path.last)
     ended = ~path.done & near & jnp.where(height == 0, rounding, shrinks & (size < eps**0.25))
     failed = ~path.done & ~ended & (~jnp.isfinite(size) | (~shrinks & (size > eps**0.5)))
     # At an end, or where the density is infinite, the path comes no nearer to the axis.
