@@ -48,7 +48,7 @@ def complex_levels(
         >>> ginibre = rmt.Ginibre(100, beta=2)
         >>> ax = rmt.plotting.complex_levels(ginibre.eigenvalues(jax.random.key(0)), law=ginibre.law())
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
-        ['100 levels', 'boundary of the law']
+        ['boundary of the law', '100 levels']
 
     References:
         Bordenave and Chafaï (2012), Probab. Surveys 9, 1, sections 1 and 2.
