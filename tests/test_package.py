@@ -5,21 +5,20 @@ import tomllib
 from tests.golden import public_names
 from tests.processes import ROOT
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # What tools leave beside the sources.
 _MADE = {"build", "dist", "shared", "PKG-INFO"}
 
 
 def test_the_source_distribution_has_all_that_its_tests_need():
     """Without `conftest.py` the suite would run in single precision."""
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        shipped = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    shipped = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     there = {path.name for path in ROOT.iterdir() if path.name[0] not in "._" and path.suffix != ".png"}
     assert there - _MADE - {*shipped} == {"pyproject.toml"}  # which is always shipped
 
 
 def test_extras_exist():
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    extras = PROJECT["project"]["optional-dependencies"]
     (everything,) = extras["all"]
     named = everything.removeprefix("rmtjax[").removesuffix("]").split(",")
     assert extras.keys() - {"cuda12", "cuda13", "all", "test", "data", "docs", "lint", "bench"} == {*named}

@@ -1,20 +1,26 @@
 """The plot of eigenvalues in the complex plane, with the density and the boundary of their law."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Complex, Float
+from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
 from rmtjax.laws import AbstractPlanarLaw
 from rmtjax.plotting import _estimates, _style
+from rmtjax.special.internal import bracketed_root
 from rmtjax.spectra.internal import PlanarLevelsLike, checked_in_plane
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Points on each side of the density, directions of the boundary, and halvings of the distance to it.
-_FINE, _DIRECTIONS, _HALVINGS = 241, 721, 30
+# Points on each side of the density, and directions of the boundary.
+_FINE, _DIRECTIONS = 241, 721
+# On the shade of a law, the dark colours are seen best.
+_COLORS = tuple(_style.LAW_LINES[i]["color"] for i in (2, 1, 3))
 # Of a law that fills the plane, the part that is drawn holds this mass.
 _SHOWN = 0.99
 
@@ -65,17 +71,17 @@ def complex_levels(
     label = _estimates.counted(points.size, "level", "levels") if label is None else label
     # Some thousands of points still look like points.
     size = float(np.clip(100 / np.sqrt(points.size), 0.6, 5))
-    defaults = {"color": _next_color(axes), "marker": ".", "linestyle": "", "markersize": size, "zorder": 2}
+    defaults = {
+        "color": _style.next_color(axes, _COLORS),
+        "marker": ".",
+        "linestyle": "",
+        "markersize": size,
+        "zorder": 2,
+    }
     look = defaults | {"rasterized": points.size > 5000} | _style.long_names(style, "Line2D")
-    axes.plot(np.real(points), np.imag(points), **look, label=label, gid=_estimates.MARK)
+    axes.plot(np.real(points), np.imag(points), **look, label=label, gid=_style.MARK)
     axes.set_aspect("equal")
     return _style.finished(axes, r"$\mathrm{Re}\,z$", r"$\mathrm{Im}\,z$", room=False)
-
-
-def _next_color(axes: Any) -> str:
-    # On the shade of a law, the dark colours are seen best.
-    colors = [_style.LAW_LINES[i]["color"] for i in (2, 1, 3)]
-    return colors[sum(line.get_gid() == _estimates.MARK for line in axes.lines) % len(colors)]
 
 
 def _draw_law(axes: Any, law: AbstractPlanarLaw) -> None:
@@ -104,18 +110,14 @@ def _boundary(
     """The outer end of the support in each direction from 0, and the inner end where there is a hole."""
     direction = np.exp(2j * np.pi * np.linspace(0, 1, _DIRECTIONS))
     hole = float(law.radial_ppf(0.0))
-    inside = max(hole, 1e-3 * farthest) * (1 + 1e-3)
-    outer = direction * _last_inside(law, direction, np.full(_DIRECTIONS, inside), farthest)
-    return outer, direction * hole if hole > 0 else None
+    inside, outside = jnp.full(_DIRECTIONS, max(1.001 * hole, 1e-3 * farthest)), 1.001 * farthest
+    radius = bracketed_root(partial(_is_outside, law, jnp.asarray(direction)), inside, outside)
+    return direction * np.asarray(radius), direction * hole if hole > 0 else None
 
 
-def _last_inside(
-    law: AbstractPlanarLaw, direction: Complex[np.ndarray, " k"], low: Float[np.ndarray, " k"], farthest: float
-) -> Float[np.ndarray, " k"]:
-    """By bisection, how far the density is positive along each ray; the support has no gaps along it."""
-    high = np.full(low.shape, 1.001 * farthest)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        positive = np.asarray(law.pdf(middle * direction)) > 0
-        low, high = np.where(positive, middle, low), np.where(positive, high, middle)
-    return low
+def _is_outside(
+    law: AbstractPlanarLaw, direction: Complex[Array, " k"], radius: Float[Array, " k"]
+) -> Float[Array, " k"]:
+    """1 beyond the support and -1 before; along a ray it has no gaps."""
+    points = jax.lax.complex(radius * direction.real, radius * direction.imag)
+    return jnp.where(law.pdf(points) > 0, -1.0, 1.0)

@@ -16,8 +16,6 @@ from rmtjax.spectra import MaskedValues
 T = TypeVar("T")
 # The number of points of a reference.
 _FINE = 401
-# Estimates carry this mark, so that the next one on the same axes has another colour.
-MARK = "estimate"
 
 
 def curve(
@@ -59,13 +57,13 @@ def curve(
 
     axes = _style.new_axes() if ax is None else ax
     axes.set(**{f"{axis}scale": "log" for axis in log})
-    defaults = {"color": _next_color(axes), "marker": ".", "markersize": 4, "linewidth": 0.8, "zorder": 2}
+    defaults = {"color": _style.next_color(axes), "marker": ".", "markersize": 4, "linewidth": 0.8, "zorder": 2}
     look = defaults | _style.long_names(style, "Line2D")
     for low, high in zip(*(ends.T for ends in interval or ()), strict=True):
         axes.fill_between(x, low, high, color=look["color"], alpha=0.35, linewidth=0, zorder=1)
     label = counted(number) if label is None else label
     drawn = axes.plot(x, mean, **look)
-    drawn[0].set(label=label, gid=MARK)
+    drawn[0].set(label=label, gid=_style.MARK)
     _set_view(axes, [*references.values()], mean, interval or (mean, mean), signed=signed)
     return _compared(axes, grid, references, names)
 
@@ -99,7 +97,7 @@ def histogram(
 
     axes = _style.new_axes() if ax is None else ax
     errors = (heights - interval[0], interval[1] - heights) if interval else None
-    _style.bars(axes, heights, edges, errors, {"color": _next_color(axes)} | style, label=label, gid=MARK)
+    _style.bars(axes, heights, edges, errors, style, label)
     _set_view(axes, [*references.values()], heights, (heights, heights))
     return _compared(axes, grid, references, (name, "density"))
 
@@ -108,11 +106,6 @@ def of_each(reference: Callable[[Any], T], betas: Any, allowed: Any = DysonIndex
     """The reference of each β, where every β is one of those allowed. A single β need not be in a list."""
     each = betas if isinstance(betas, Iterable) else [betas]
     return {beta: reference(beta) for beta in (_checks.dyson_index(beta, allowed) for beta in each)}
-
-
-def _next_color(axes: Any) -> str:
-    earlier = sum(artist.get_gid() == MARK for artist in [*axes.lines, *axes.patches])
-    return _style.FILLS[earlier % len(_style.FILLS)]
 
 
 def counted(number: int, one: str = "spectrum", several: str = "spectra") -> str:

@@ -74,7 +74,7 @@ def spectral_density(
     histogram = _histogram(samples, bins, laws)
     axes: Any = _style.new_axes() if ax is None else ax
     label = f"{histogram.total:,} {quantity}" if label is None else label
-    _draw_histogram(axes, histogram, errors, label, style)
+    _style.bars(axes, histogram.density(), histogram.edges, _errors(histogram, errors), style, label)
     for name, each in laws.items():
         _draw_law(axes, each, histogram, name)
     return _style.finished(axes, quantity, "density")
@@ -141,17 +141,11 @@ def _named_laws(law: Any) -> Mapping[str, AbstractLaw]:
     return laws
 
 
-def _draw_histogram(ax: Any, histogram: HistogramResult, errors: str, label: str, style: dict[str, Any]) -> None:
-    from matplotlib.patches import StepPatch
-
-    earlier = sum(isinstance(patch, StepPatch) for patch in ax.patches)
-    error = histogram.standard_error
+def _errors(histogram: HistogramResult, errors: str) -> np.ndarray | None:
     if errors == "independent":
         share = histogram.counts / histogram.total
-        error = np.sqrt(share * (1 - share) / histogram.total) / np.diff(histogram.edges)
-    known = None if np.isnan(error).all() else error
-    look = {"color": _style.FILLS[earlier % len(_style.FILLS)]} | style
-    _style.bars(ax, histogram.density(), histogram.edges, known, look, label=label)
+        return np.sqrt(share * (1 - share) / histogram.total) / np.diff(histogram.edges)
+    return None if np.isnan(histogram.standard_error).all() else histogram.standard_error
 
 
 def _draw_law(ax: Any, law: AbstractLaw, histogram: HistogramResult, label: str) -> None:

@@ -1,5 +1,6 @@
 """The style of all plots."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,21 @@ def new_axes(columns: int = 1) -> Any:
         return figure.subplots(1, columns)
 
 
-def bars(axes: Any, heights: np.ndarray, edges: np.ndarray, errors: Any, style: dict[str, Any], **options: Any) -> None:
+# Artists of spectra carry this mark, so that the next spectra on the same axes have another colour.
+MARK = "spectra"
+
+
+def next_color(axes: Any, colors: Sequence[str] = FILLS) -> str:
+    """The colour of the spectra that are drawn next."""
+    return colors[sum(artist.get_gid() == MARK for artist in [*axes.lines, *axes.patches]) % len(colors)]
+
+
+def bars(axes: Any, heights: np.ndarray, edges: np.ndarray, errors: Any, style: dict[str, Any], label: str) -> None:
     """Draw a histogram, with error bars in the middle of the bins where errors are given."""
-    style = long_names(style, "Patch")
+    style = {"color": next_color(axes)} | long_names(style, "Patch")
     color = style.pop("color")
     look = {"fill": True, "facecolor": (color, 0.35), "edgecolor": color, "linewidth": 0.6, "zorder": 1} | style
-    axes.stairs(heights, edges, **look, **options)
+    axes.stairs(heights, edges, **look, label=label, gid=MARK)
     if errors is not None:
         middle = (edges[:-1] + edges[1:]) / 2
         axes.errorbar(middle, heights, errors, fmt="none", ecolor="0.25", elinewidth=0.8, zorder=2)
@@ -69,9 +79,9 @@ def finished(axes: Any, xlabel: str, ylabel: str, *, room: bool = True) -> Any:
     axes.set(xlabel=xlabel, ylabel=ylabel)
     entries = len(axes.get_legend_handles_labels()[0])
     look = {"fontsize": 9, "columnspacing": 1, "framealpha": 0.7, "edgecolor": "none"}
-    for columns in (1,) if entries < 4 else (2, 1):
+    for columns in ((1,) if entries < 4 else (2, 1)) if room else ():
         legend = axes.legend(ncols=columns, **look)
-        if room and legend.get_window_extent().width < 0.9 * axes.get_window_extent().width:
+        if legend.get_window_extent().width < 0.9 * axes.get_window_extent().width:
             return axes
     # The height of the labels, in inches.
     below = axes.transAxes + ScaledTranslation(0, -38 / 72, axes.figure.dpi_scale_trans)
