@@ -223,8 +223,9 @@ def _check_quantile(
         message = f"{name}({probability}(x)) is {values[steep][worst]} at x = {x[steep][worst]}."
         require(error <= rtol * max(1.0, magnitude(pdf * x)), _CHECK, message)
         expected = support if name == "ppf" else support[::-1]
-        # Ends that are not given but computed are rounded by each program in its own way.
-        close = np.isclose(ends, expected, rtol=0, atol=_rounding_of_ends(support))
+        # Two programs round a formula for an end in their own ways, and a search has more to round.
+        rounding = _rounding_of_ends(support) / (1 if _searches_for_ends(law) else 32)
+        close = np.isclose(ends, expected, rtol=0, atol=rounding)
         require(close, _CHECK, f"{name}(0), {name}(1) are {ends}, not {expected}.")
         require(np.isnan(wrong), _CHECK, f"{name} outside [0, 1] is {wrong}, not NaN.")
 
