@@ -7,6 +7,7 @@ import pytest
 
 from rmtjax.laws import Empirical, FreePolynomial, FreeSum, MarchenkoPastur, Semicircle
 from rmtjax.laws._free.atoms_of_polynomials import Variable, atoms_of_polynomial
+from tests.differences import by_differences
 
 ANTICOMMUTATOR, COMMUTATOR = {"xy": 1.0, "yx": 1.0}, {"xy": 1j, "yx": -1j}
 SIGNS = Empirical([-1.0, 1.0])
@@ -209,11 +210,7 @@ def test_derivatives_of_places_and_masses():
         return jnp.concatenate([*law.atoms(), law.cdf(jnp.array([1.0, 1.9]))])
 
     _, slopes = jax.jvp(values, (0.1,), (1.0,))
-    h = 1e-4
-    steps = [values(0.1 + k * h) for k in (-2, -1, 1, 2)]
-    np.testing.assert_allclose(
-        slopes, (8 * (steps[2] - steps[1]) - (steps[3] - steps[0])) / (12 * h), rtol=1e-8, atol=1e-8
-    )
+    np.testing.assert_allclose(slopes, by_differences(values, 0.1, 1e-4), rtol=1e-8, atol=1e-8)
 
 
 def test_numbers_have_to_be_known():

@@ -21,6 +21,7 @@ from rmtjax.laws import (
     VarianceProfileLaw,
 )
 from tests.cases import DTYPES
+from tests.differences import by_differences
 
 ANTICOMMUTATOR, COMMUTATOR = {"xy": 1.0, "yx": 1.0}, {"xy": 1j, "yx": -1j}
 TETILLA_END = np.sqrt((11 + 5 * np.sqrt(5)) / 2)
@@ -171,11 +172,7 @@ def test_derivatives(complex_part):
         return jnp.concatenate([law.pdf(x), law.cdf(x), jnp.stack([*law.support(), law.var(), law.moment(3)])])
 
     _, slopes = jax.jvp(values, (0.1,), (1.0,))
-    h = 1e-3
-    steps = [values(0.1 + k * h) for k in (-2, -1, 1, 2)]
-    np.testing.assert_allclose(
-        slopes, (8 * (steps[2] - steps[1]) - (steps[3] - steps[0])) / (12 * h), rtol=1e-8, atol=1e-9
-    )
+    np.testing.assert_allclose(slopes, by_differences(values, 0.1, 1e-3), rtol=1e-8, atol=1e-9)
 
 
 def test_levels_of_matrices():
@@ -297,9 +294,7 @@ def test_derivatives_by_a_law():
         return jnp.concatenate([law.pdf(x), law.cdf(x), jnp.stack([*law.support(), law.var()])])
 
     _, slopes = jax.jvp(values, (2.0,), (1.0,))
-    h = 1e-3
-    steps = [values(2.0 + k * h) for k in (-2, -1, 1, 2)]
-    np.testing.assert_allclose(slopes, (8 * (steps[2] - steps[1]) - (steps[3] - steps[0])) / (12 * h), atol=1e-9)
+    np.testing.assert_allclose(slopes, by_differences(values, 2.0, 1e-3), atol=1e-9)
 
 
 @pytest.mark.parametrize(
