@@ -65,11 +65,13 @@ class FreePolynomial(AbstractLawOfEquation):
     $10^{-3}$), without derivatives. A point takes about ten steps of Newton's method for a matrix of the order of the
     number of words, times that of the coefficients.
 
-    The atoms follow from those of the letters, and for block matrices from parts without random entries. They are found
-    from the multiplicities of eigenvalues of generic matrices, when the law is made, and that takes known numbers. So a
-    law of letters with atoms cannot be made in a function under `jit` or `vmap`, but it can be an argument. `grad` of
-    a function that makes it has the derivatives of all places and masses. If two causes make one atom, as (P, Q) =
-    (1, 0) and (1, 1) that of i(PQ - QP) at 0, the real part of the transform beside it may be right to some $10^{-6}$.
+    The atoms follow from those of the letters, and for block matrices from parts without random entries. They are
+    found from the multiplicities of eigenvalues of generic matrices, when the law is made, and that takes known
+    numbers. So a law of letters with atoms cannot be made in a function under `jit` or `vmap`, but it can be an
+    argument. `grad` of a function that makes it has the derivatives of all places and masses. Numbers that are
+    changed afterwards, as by `tree_at`, keep the list of the atoms that were found. If two causes make one atom, as
+    (P, Q) = (1, 0) and (1, 1) that of i(PQ - QP) at 0, the real part of the transform beside it may be right to
+    some $10^{-6}$.
 
     A point where no path to the axis succeeds has NaN. That may be one in a gap, at which the equation has a pole and
     the law has none, such as 0 for ABA with signs A and B.
