@@ -228,6 +228,10 @@ def test_one_variable(word):
     below = np.minimum(root, 2) + (np.minimum(root, 1) if k == 2 else 1)
     np.testing.assert_allclose(law.cdf(x), below / 3, rtol=1e-13)
     np.testing.assert_allclose(law.support(), [0.0 if k == 2 else -1.0, 2.0**k], atol=1e-13)
+    # The equation has no digits left beside 0, where the density is infinite.
+    x = np.array([-1e-17, -1e-18, -1e-20, 0, 1e-20, 1e-18, 1e-17])
+    moved = (2 / 3) * (16 * np.finfo(float).eps * 2**k) ** (1 / k)
+    np.testing.assert_allclose(law.cdf(x), 0 if k == 2 else 1 / 3, atol=moved)
 
 
 MATRICES = (np.array([[0.9, 1.5], [1.5, -3.0]]), np.array([[1.0, 0.2], [0.2, 0.5]]), np.array([[0.0, 1.0], [1.0, 0.0]]))

@@ -73,8 +73,9 @@ class FreePolynomial(AbstractLawOfEquation):
     (P, Q) = (1, 0) and (1, 1) that of i(PQ - QP) at 0, the real part of the transform beside it may be right to
     some $10^{-6}$.
 
-    A point where no path to the axis succeeds has NaN. That may be one in a gap, at which the equation has a pole and
-    the law has none, such as 0 for ABA with signs A and B.
+    Where no path to the axis succeeds, the law is taken from beside the point. That may be a point in a gap, at which
+    the equation has a pole and the law has none, such as 0 for ABA with signs A and B: the transform is right to 1e-5
+    there, and the distribution function keeps its digits. If no path succeeds beside it either, the point has NaN.
 
     Convention: each variable without a law has mean 0 and variance 1, the support [-2, 2].
 
@@ -172,20 +173,14 @@ class FreePolynomial(AbstractLawOfEquation):
         return solved_near_atoms(z, places, masses, self._reach()[1], self._equation)
 
     def _solved(self, z: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "... m"]]:
-        if not self.found:
-            return super()._solved(z)
         near, y = self._solved_near(z)
         return near.point, y
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        if not self.found:
-            return super()._stieltjes(z)
         near, y = self._solved_near(z)
         return near.transform(self._stieltjes_of(near.point, y))
 
     def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        if not self.found:
-            return super()._log_potential(w)
         near, y = self._solved_near(w)
         y = jax.lax.stop_gradient(y)
         rest = near.rest(jax.lax.stop_gradient(self._stieltjes_of(near.point, y)))

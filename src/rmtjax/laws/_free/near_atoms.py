@@ -1,8 +1,9 @@
-r"""Transforms beside atoms, where the equation of a law has few digits.
+r"""Transforms beside atoms, and at other points where the equation of a law has few digits.
 
 At the distance δ from an atom of mass m the solution is of the size 1/δ, and where the atom has several reasons it
 loses as many digits as 1/δ has or thrice as many. So the equation is solved a little farther away, where its solution
-is found, and the rest $G - m/(z - a)$ of the transform is taken for constant in between.
+is found, and the rest $G - m/(z - a)$ of the transform is taken for constant in between. The same is done where no
+solution is found without an atom, as at an infinite density and where only the solution has a pole: m is 0 there.
 """
 
 from collections.abc import Callable
@@ -16,15 +17,16 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 from rmtjax._promotion import like
 from rmtjax.laws._free.matrix_dyson import Equation, found_solution, with_derivatives
 
-# The distances that are tried, as powers of eps.
-_POWERS = np.array([0.5, 0.35, 0.2])
+# The distances that are tried beside atoms, and elsewhere, as powers of eps. The last one is on the other side.
+_POWERS = np.array([[0.5, 0.35, 0.2, 0.2], [np.inf, 0.95, 0.5, 0.35]])
+_SIDES = np.array([[1, 1, 1, 1], [1, 1, 1, -1]])
 
 
 class NearAtoms(NamedTuple):
-    """Points at a distance from all atoms, in the directions of points that may be close to one."""
+    """Points where the equation is solved, in the directions of points that may be close to an atom."""
 
     point: Complex[Array, "..."]
-    moved: Complex[Array, "..."]  # how far they are from the given points, toward which an atom pulls
+    moved: Complex[Array, "..."]  # how far they are from the given points
     mass: Complex[Array, "..."]  # that of the atom, or 0
     distance: Complex[Array, "..."]  # of the given points from the atom; 1 if there is none
 
@@ -57,10 +59,13 @@ class _Search(NamedTuple):
 
 
 def _moved(
-    z: Complex[Array, "..."], places: Float[Array, " k"], masses: Float[Array, " k"], least: Float[Array, "..."]
+    z: Complex[Array, "..."], places: Float[Array, " k"], masses: Float[Array, " k"], least: Float[Array, "2 ..."]
 ) -> NearAtoms:
-    """The points, moved away from the nearest atom to the least distance, if they are nearer."""
-    x = jnp.real(z)
+    """The points, moved away from the nearest atom to the first distance, if they are nearer, or by the second one."""
+    x, least = jnp.real(z), jax.lax.stop_gradient(least)
+    aside = like(z, least[1])
+    if not places.size:
+        return NearAtoms(z + aside, aside, jnp.zeros_like(z), jnp.ones_like(z))
     places = jax.lax.stop_gradient(places)
     from_all = jnp.subtract.outer(z, like(z, places))
     lengths = jnp.where(like(x, masses) > 0, jnp.abs(from_all), jnp.inf)
@@ -71,11 +76,11 @@ def _moved(
     apart = jnp.where(
         (places[:, None] != places[None]) & (masses > 0)[None], abs(places[:, None] - places[None]), jnp.inf
     )
-    least = jnp.minimum(least, like(x, jnp.min(apart, axis=-1) / 4)[nearest])
-    near, zero = length < least, length == 0
-    stretched = least / jnp.where(zero, 1, length) - 1
-    moved = jnp.where(zero, like(z, least), jax.lax.complex(stretched * distance.real, stretched * distance.imag))
-    moved = jax.lax.stop_gradient(jnp.where(near, moved, 0))
+    away = jnp.minimum(least[0], like(x, jnp.min(apart, axis=-1) / 4)[nearest])
+    near, zero = length < away, length == 0
+    stretched = away / jnp.where(zero, 1, length) - 1
+    moved = jnp.where(zero, like(z, away), jax.lax.complex(stretched * distance.real, stretched * distance.imag))
+    moved = jax.lax.stop_gradient(jnp.where(near, moved, aside))
     mass = jnp.where(near, like(z, masses)[nearest], 0)
     return NearAtoms(z + moved, moved, mass, jnp.where(near, distance, 1))
 
@@ -97,8 +102,9 @@ def solved_near_atoms(
         equation_at: the equation, which does not depend on the points.
     """
     equation, x = equation_at(z), jnp.real(z)
-    distances = like(x, jax.lax.stop_gradient(size)) * like(x, float(jnp.finfo(x.dtype).eps) ** _POWERS)
-    at = lambda level: _moved(z, places, masses, distances[level])
+    eps = float(jnp.finfo(x.dtype).eps)
+    distances = like(x, jax.lax.stop_gradient(size)) * like(x, _SIDES * eps**_POWERS)
+    at = lambda level: _moved(z, places, masses, distances[:, level])
 
     def again(state: _Search) -> _Search:
         level = jnp.where(state.missing, state.number, state.level)
@@ -106,16 +112,18 @@ def solved_near_atoms(
         found = found_solution(equation, near.point)
         found = jnp.where(state.missing[..., None], found, state.found)
         # The rest is constant in gaps only, and in bands only at the first distance.
-        in_band = (jnp.imag(z) == 0) & jnp.any(jnp.imag(found) != 0, axis=-1) & (near.mass != 0) & (level > 0)
-        return _Search(level, found, in_band | jnp.any(jnp.isnan(found), axis=-1), state.number + 1)
-
-    def goes_on(state: _Search) -> Bool[Array, ""]:
-        last = _POWERS.size - 1
-        near = at(jnp.full_like(state.level, jnp.minimum(state.number, last))).mass != 0
-        return (state.number == 0) | ((state.number <= last) & jnp.any(state.missing & near))
+        size, odd = (jnp.max(jnp.abs(each), axis=-1) for each in (found, jnp.imag(found)))
+        atom, on_axis = near.mass != 0, jnp.imag(z) == 0
+        in_band = on_axis & (odd > jnp.where(atom, 0, eps**0.25 * size))
+        too_far = in_band & (level > jnp.where(atom, 0, 1))
+        # Beside a pole the solution has half of the digits that its size leaves.
+        at_pole = on_axis & ~in_band & ~atom & (size > eps**-0.4) & (level < _POWERS.shape[-1] - 1)
+        missing = too_far | at_pole | jnp.any(jnp.isnan(found), axis=-1)
+        return _Search(level, found, missing, state.number + 1)
 
     zero = jnp.zeros_like(x, jnp.int32)
     none = jnp.full((*z.shape, equation.basis.shape[0]), jnp.nan, z.dtype)
+    goes_on = lambda state: (state.number < _POWERS.shape[-1]) & jnp.any(state.missing)
     end = jax.lax.while_loop(goes_on, again, _Search(zero, none, zero == 0, jnp.zeros((), jnp.int32)))
     near = at(end.level)
     found = jnp.where(end.missing[..., None], jnp.nan, end.found)
