@@ -53,7 +53,9 @@ nb_merge_streams = True
 
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
-python_maximum_signature_line_length = 90
+python_display_short_literal_types = True
+# Some file systems take `airy` and `Airy` for one name.
+autosummary_filename_map = {"rmtjax.special.Airy": "rmtjax.special.AiryValues"}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 
