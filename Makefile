@@ -71,8 +71,9 @@ check: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-docs
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory docs
 
+# In a terminal it says how far it is.
 docs: $(VENV)/.installed-test $(VENV)/.installed-docs
-	$(BIN)/sphinx-build -W --keep-going -q -j auto -b html docs docs/_build/html
+	@[ -t 1 ] || quiet=-q; $(BIN)/sphinx-build -W --keep-going $$quiet -j auto -b html docs docs/_build/html
 	@echo "The manual is docs/_build/html/index.html"
 
 bench: $(VENV)/.installed-bench

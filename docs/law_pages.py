@@ -42,11 +42,15 @@ def write() -> None:
             path.unlink()
     processes = min(4, os.cpu_count() or 1)
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        pool.map(_write, LAWS, chunksize=1)
+        for number, name in enumerate(pool.imap_unordered(_write, LAWS), 1):
+            if sys.stderr.isatty():
+                print(f"\rdrawing laws... {number} of {len(LAWS)} ({name})\x1b[K", end="", file=sys.stderr)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
 
 
-def _write(name: str) -> None:
-    """One page. What is up to date by its text is left alone, so that Sphinx does not read it again."""
+def _write(name: str) -> str:
+    """One page, whose name is returned. What is up to date is left alone, so that Sphinx does not read it again."""
     import law_pictures
 
     page = LAWS[name]
@@ -55,6 +59,7 @@ def _write(name: str) -> None:
     target = PAGES_FOLDER / f"{name}.md"
     if not target.exists() or target.read_text() != text:
         target.write_text(text)
+    return name
 
 
 def _text(name: str, page: Law) -> str:

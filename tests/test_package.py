@@ -1,9 +1,12 @@
 """What is shipped: the files of the source distribution, and public names that do not change by accident."""
 
+import re
 import tomllib
 
+import rmtjax
+from rmtjax.__main__ import FIRST_LINES
 from tests.golden import public_names
-from tests.processes import ROOT
+from tests.processes import ROOT, printed
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # What tools leave beside the sources.
@@ -28,3 +31,15 @@ def test_public_names_and_parameters_are_frozen():
     recorded = public_names.RECORD.read_text().splitlines()
     gone, new = sorted({*recorded} - {*public_names.current()}), sorted({*public_names.current()} - {*recorded})
     assert (gone, new) == ([], []), "a change of the interface: say so in the changelog, and write the record again"
+
+
+def test_the_citation_names_this_version():
+    assert f"\nversion: {rmtjax.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_first_lines_run_as_they_are_printed():
+    indented = "".join(f"    {line}".rstrip() + "\n" for line in FIRST_LINES.splitlines())
+    assert indented in printed("-m", "rmtjax")
+    largest, end, ratio = map(float, re.findall(r"\d\.\d+", printed("-c", FIRST_LINES))[:3])
+    assert abs(largest - end) < 0.05
+    assert abs(ratio - 0.5307) < 0.03
