@@ -110,12 +110,44 @@ def test_signs():
     # At 0, where the transforms of both signs are 0, the equation has a pole, and the law is known from beside it.
     x = np.array([-1e-6, -1e-7, -1e-12, 0.0, 1e-12, 1e-8, 1e-7])
     np.testing.assert_allclose(law.cdf(x), 0.3, atol=1e-14)
-    np.testing.assert_allclose(law.stieltjes(x), -0.4, atol=1e-5)
+    np.testing.assert_allclose(law.stieltjes(x), -0.4, rtol=0, atol=3e-5)
     np.testing.assert_allclose(law.support(), [-1.0, 1.0])
     whole = FreePolynomial({"x": 1.0, "y": 1.0}, {"x": SIGNS, "y": SIGNS})
     assert present(whole)[0].size == 0
     x = np.linspace(-1.9, 1.9, 20)
     np.testing.assert_allclose(whole.pdf(x), 1 / (np.pi * np.sqrt(4 - x**2)), rtol=1e-12)
+
+
+def test_a_pole_between_two_bands():
+    """The law of ABA is symmetric; in the middle of its gap the equation has a pole."""
+    law = FreePolynomial({"xyx": 1.0}, {"x": Empirical([1.0, 2.0]), "y": SIGNS})
+    lower, upper, masses = map(np.asarray, law.bands())
+    ends = [[-4, -1], [1, 4]]
+    np.testing.assert_allclose(np.stack([lower, upper], axis=-1)[masses > 0], ends, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(masses[masses > 0], 0.5, rtol=1e-13)
+
+
+@pytest.mark.parametrize("mass", [1e-2, 1e-3, 1e-5, 1e-9])
+def test_a_small_atom_of_a_letter(mass):
+    """It makes an atom of the polynomial, however few rows it has in a matrix."""
+    one, levels = np.ones((1, 1)), np.array([0.0, 1.0, 2.0])
+    rest = Variable(np.zeros(0), np.zeros(0), 2.0)
+    alone = Variable(levels[:1], np.array([mass]), 2.0)
+    among = Variable(levels, np.array([mass, 0.4 * (1 - mass), 0.6 * (1 - mass)]), 2.0)
+    for letter in (alone, among):
+        (atom,) = atoms_of_polynomial({"xyx": one}, {"x": letter, "y": rest}, 2.2e-16)
+        assert atom.masses == ((0, 1, *[0] * (letter.places.size - 1)),)
+    both = Variable(levels[:1], np.array([2 * mass]), 2.0)
+    (atom,) = atoms_of_polynomial({"xyx": one}, {"x": alone, "y": both}, 2.2e-16)
+    assert atom.masses == ((0, 0, 1), (0, 1, 0))
+
+
+def test_a_part_of_free_sums_beside_an_atom():
+    p, q = projection(0.3), Empirical([0.0, 1.0], [0.6, 0.4])
+    other, law = FreeSum(p, q), FreeSum(FreePolynomial({"xx": 1.0}, {"x": p}), q)
+    x = np.array([1e-9, -1e-6, 0.99, 0.5, 1.3, 2.0, -1e-12])
+    np.testing.assert_allclose(law.stieltjes(x), other.stieltjes(x), rtol=1e-8)
+    np.testing.assert_allclose(law.cdf(x), other.cdf(x), rtol=0, atol=1e-14)
 
 
 def test_a_part_of_free_sums():

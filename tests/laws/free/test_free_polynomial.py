@@ -234,6 +234,23 @@ def test_one_variable(word):
     np.testing.assert_allclose(law.cdf(x), 0 if k == 2 else 1 / 3, atol=moved)
 
 
+@pytest.mark.parametrize(("dtype", "unit"), [(np.float64, 1e4), (np.float32, 1e3), (np.float64, 1e-4)])
+def test_letters_of_another_size(dtype, unit):
+    """In gaps, where the solution is of the size of the letter, and at ends."""
+    law = lambda unit: FreePolynomial({"xy": 1.0, "yx": 1.0}, {"x": MarchenkoPastur(0.5, np.asarray(unit, dtype))})
+    x, area = np.array([-7, 6, 1.5, 5.7367], dtype), np.asarray(unit**2, dtype)
+    expected, got = np.asarray(law(1.0).stieltjes(x)), np.asarray(law(unit).stieltjes(x * area)) * area
+    np.testing.assert_allclose(got, expected, rtol=2048 * float(np.finfo(dtype).eps))
+
+
+def test_ends_where_the_density_jumps_or_is_infinite_move():
+    """The square of a uniform variable on (-1, t), times c, and 1."""
+    ends = lambda t, c: jnp.stack(FreePolynomial({"xx": c, "": 1.0}, {"x": Uniform(-1.0, t)}).support())
+    by_t, by_c = jax.jacfwd(ends, argnums=(0, 1))(2.0, 1.0)
+    np.testing.assert_allclose(by_t, [0, 4], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(by_c, [0, 4], rtol=0, atol=1e-6)
+
+
 MATRICES = (np.array([[0.9, 1.5], [1.5, -3.0]]), np.array([[1.0, 0.2], [0.2, 0.5]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
 
 
@@ -304,9 +321,10 @@ def test_derivatives_by_a_law():
 @pytest.mark.parametrize(
     ("laws", "words"),
     [
-        ({"z": UNIFORM}, "letters among x, y"),
+        ({"z": UNIFORM}, r"letters of the words, which are x, y, got \['z'\]"),
         ({"x": Normal(1.0)}, "bounded support"),
         ({"x": "uniform"}, "a law of one eigenvalue"),
+        ({"x": rmt.GOE(3)}, r"such as `laws\['x'\]\.law\(\)`"),
         ([UNIFORM], "a mapping from letters"),
     ],
 )
@@ -318,12 +336,12 @@ def test_refusals_of_laws(laws, words):
 @pytest.mark.parametrize(
     ("terms", "words"),
     [
-        ({"xy": 1.0}, "the coefficient of 'yx' is the conjugate"),
+        ({"xy": 1.0}, "'xy' needs 'yx'"),
         ({"xy": 1j, "yx": 1j}, "the coefficient of 'yx' is the conjugate"),
         ({"xx": 1j}, "the conjugate of that of 'xx'"),
-        ({"": 1.0}, "have a word of 1 to 8 letters"),
-        ({}, "have a word of 1 to 8 letters"),
-        ({"x" * 9: 1.0}, "none longer"),
+        ({"": 1.0}, "have a word that is not empty"),
+        ({}, "have a word that is not empty"),
+        ({"x" * 9: 1.0}, "words of at most 8 letters"),
         ({"x": 0.0}, "not all 0"),
         ({"x": np.ones(2)}, "square matrices of one order"),
         ({"x": np.ones((2, 2)), "y": np.ones((3, 3))}, "square matrices of one order"),

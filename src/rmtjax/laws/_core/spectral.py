@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._promotion import aligned, common_dtype, like
+from rmtjax._promotion import aligned, common_dtype, in_one_precision, like
 from rmtjax._typing import ArrayLike, KeyScalar, RealLike, RealScalarLike
 from rmtjax._units import times, times_power, unit_near
 from rmtjax.laws._core import fallbacks
@@ -246,11 +246,14 @@ def are_bounded(*laws: AbstractLaw) -> bool:
 
 
 def spectral_law(name: str, law: AbstractSpectralLaw) -> AbstractSpectralLaw:
-    """The law, if it can be a part of another one."""
+    """The law in one precision, if it can be a part of another one."""
     if not isinstance(law, AbstractSpectralLaw):
         must = "be a law of one eigenvalue with transforms, such as `ensemble.law()` or `Empirical(levels)`"
+        if callable(getattr(law, "law", None)):
+            must = f"be a law, such as `{name}.law()`"
         raise _checks.refusal(name, must, law)
-    return law
+    # Parameters of several dtypes, of which hooks would not know.
+    return in_one_precision(law)
 
 
 def with_moments(name: str, law: Part) -> Part:

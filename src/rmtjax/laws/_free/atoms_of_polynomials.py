@@ -148,7 +148,7 @@ class _Search:
         found = [set[tuple[int, ...]]() for _ in candidates]
         shares = np.array([self.pieces[i].masses[g] for i, g in self._free()])
         orders = [_SIZE + 2 * i for i in range(_STARTS)]
-        starts = [(order, self._near(order, shares, 4.0)) for order in orders]
+        starts = [(order, self._near(order, shares, 4.0, 1)) for order in orders]
         for _ in range(_ROUNDS):
             for start in starts:
                 for each, own in zip(found, self._linear(*start, levels), strict=True):
@@ -231,11 +231,11 @@ class _Search:
                 break
         return number
 
-    def _near(self, size: int, shares: Float[np.ndarray, " q"], offset: float) -> Int[np.ndarray, " q"]:
-        """Random multiplicities near some shares, with room for two more."""
+    def _near(self, size: int, shares: Float[np.ndarray, " q"], offset: float, least: int = 0) -> Int[np.ndarray, " q"]:
+        """Random multiplicities near some shares, with room for two more. Small masses have the least one."""
         wanted = shares * size
         moved = wanted + self.random.uniform(-1, 1, shares.size) * np.minimum(offset, wanted / 2)
-        counts = np.floor(moved + self.random.uniform(size=shares.size)).astype(int)
+        counts = np.maximum(np.floor(moved + self.random.uniform(size=shares.size)).astype(int), least)
         of = np.array([i for i, _ in self._free()], int)
         for i in set(of):
             while counts[of == i].sum() > size - 2:
@@ -265,10 +265,10 @@ class _Search:
         starts = []
         for i in range(_CHECKS):
             size = _SIZE // 2 + int(self.random.integers(_SIZE))
-            counts = self._near(size, shares, 2.0 * (i % 2))
+            counts = self._near(size, shares, 2.0 * (i % 2), i // 2 % 2)
             expected = [max([0, *(int(np.dot(np.append(size, counts), each)) for each in own)]) for own in found]
             if (self._multiplicities(size, counts, levels, whole=True) != expected).any():
-                starts.append((3 * size, self._near(3 * size, counts / size, 2.0)))
+                starts.append((3 * size, self._near(3 * size, counts / size, 2.0, i // 2 % 2)))
         return starts
 
     def _of_all(self, piece: tuple[int, ...]) -> tuple[int, ...]:

@@ -37,7 +37,7 @@ from rmtjax.laws._free.atoms import atoms_of, with_atoms
 from rmtjax.laws._free.atoms_of_polynomials import PolynomialAtom
 from rmtjax.laws._free.free_letters import FreeLetters, blocks_of
 from rmtjax.laws._free.gaps import Lanes, are_few, levels_of_ends, lie_above, sums_of_levels
-from rmtjax.laws._free.law_of_equation import AbstractLawOfEquation
+from rmtjax.laws._free.law_of_equation import AbstractLawOfEquation, moved_with_the_mass
 from rmtjax.laws._free.linearised import Pencil, letters_of, pencil_of
 from rmtjax.laws._free.matrix_dyson import Equation, matrix_dyson_solution
 from rmtjax.laws._free.near_atoms import NearAtoms, solved_near_atoms
@@ -59,11 +59,12 @@ class FreePolynomial(AbstractLawOfEquation):
 
     The density comes from Dyson's equation for a matrix whose first block is the resolvent of the polynomial. If the
     coefficients are numbers and each law has one band, the support is one interval. The density is right to some
-    $10^{-14}$ (single precision: $10^{-6}$) at a point within some ulp of x. It may be infinite at an end, as that of
-    X² at 0, or inside, as that of X³ at 0; at the distance δ from there its relative error is a few eps/√δ, and such an
-    end is found to $10^{-14}$ if the polynomial is a single word, and to some $10^{-6}$ otherwise (single precision:
-    $10^{-3}$), without derivatives. A point takes about ten steps of Newton's method for a matrix of the order of the
-    number of words, times that of the coefficients.
+    $10^{-14}$ (single precision: $10^{-6}$) at a point within some ulp of the length of the support from x. It may jump
+    or be infinite at an end, as that of X² at 0, or inside, as that of X³ at 0; at the distance δ from there its
+    relative error is a few eps/√δ. Such an end is found to some $10^{-10}$ if the polynomial is a power of one letter,
+    with derivatives right to $10^{-7}$, and to some $10^{-6}$ otherwise (single precision: $10^{-3}$), without
+    derivatives. A point takes about ten steps of Newton's method for a matrix of the order of the number of words,
+    times that of the coefficients.
 
     The atoms follow from those of the letters, and for block matrices from parts without random entries. They are
     found from the multiplicities of eigenvalues of generic matrices, when the law is made, and that takes known
@@ -74,8 +75,8 @@ class FreePolynomial(AbstractLawOfEquation):
     some $10^{-6}$.
 
     Where no path to the axis succeeds, the law is taken from beside the point. That may be a point in a gap, at which
-    the equation has a pole and the law has none, such as 0 for ABA with signs A and B: the transform is right to 1e-5
-    there, and the distribution function keeps its digits. If no path succeeds beside it either, the point has NaN.
+    the equation has a pole and the law has none, such as 0 for ABA with signs A and B: the transform is right to some
+    1e-5 there, and the distribution function keeps its digits. If no path succeeds beside it either, the point has NaN.
 
     Convention: each variable without a law has mean 0 and variance 1, the support [-2, 2].
 
@@ -87,7 +88,8 @@ class FreePolynomial(AbstractLawOfEquation):
             TPUs do not have.
 
     Raises:
-        ValueError: an argument is outside its range, or letters have atoms and not all numbers are known.
+        ValueError: an argument is outside its range, or letters have atoms and not all numbers are known. If the masses
+            of the atoms are not known either, all values are NaN.
 
     Example:
         >>> import rmtjax as rmt
@@ -207,7 +209,11 @@ class FreePolynomial(AbstractLawOfEquation):
         return quotient_of_one(z + self._h_of(z, y))
 
     def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        return jax.jvp(lambda w: self._h_of(*self._solved(w)), (w,), (jnp.ones_like(w),))
+        def h(w: Complex[Array, "..."]) -> Complex[Array, "..."]:
+            near, y = self._solved_near(w)
+            return near.subordination(self._h_of(near.point, y), w)
+
+        return jax.jvp(h, (w,), (jnp.ones_like(w),))
 
     def _log_potential_of(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "2 ..."]:
         equation = self._equation(z)
@@ -293,7 +299,10 @@ class FreePolynomial(AbstractLawOfEquation):
         eps = float(jnp.finfo(size.dtype).eps)
         middle, half = lanes.middle(), eps**0.5 * size / 2
         ends = super()._polished(constant, lanes._replace(lower=middle - half, upper=middle + half), size)
-        return jnp.where(jnp.abs(ends - middle) <= eps**0.75 * size, ends, middle)
+        inside = middle + jnp.where(lie_above(middle.size), half, -half)
+        other = jnp.where(lanes.found, moved_with_the_mass(self, middle, inside), middle)
+        soft = (ends != middle) & (jnp.abs(ends - middle) <= eps**0.75 * size)
+        return jnp.where(soft, ends, other)
 
     def _excess(self, x: Float[Array, " k"], y: Float[Array, "k m"], odd: Float[Array, "k m"]) -> Float[Array, " k"]:
         """The residual of the equation in the direction u in which it cannot be solved, the left null vector."""

@@ -114,7 +114,10 @@ class FreePower(AbstractFreePower):
     """
 
     law: AbstractSpectralLaw
-    copies: Annotated[Float[Array, ""], _checks.Rule(lambda t: (t >= 1) & (t < math.inf), "be finite and at least 1")]
+    copies: Annotated[
+        Float[Array, ""],
+        _checks.Rule(lambda t: (t >= 1) & (t < math.inf), "be finite and at least 1 (a corner is `FreeCompression`)"),
+    ]
 
     def __init__(self, law: AbstractSpectralLaw, copies: RealScalarLike):
         self.law = free_part("law", law)
@@ -153,7 +156,9 @@ class FreeCompression(AbstractFreePower):
     """
 
     law: AbstractSpectralLaw
-    share: Annotated[Float[Array, ""], _checks.Rule(lambda p: (p > 0) & (p <= 1), "be in (0, 1]")]
+    share: Annotated[
+        Float[Array, ""], _checks.Rule(lambda p: (p > 0) & (p <= 1), "be in (0, 1], k / n for k of n rows")
+    ]
 
     def __init__(self, law: AbstractSpectralLaw, share: RealScalarLike):
         self.law = free_part("law", law)

@@ -28,7 +28,10 @@ from rmtjax.laws._free.atoms import Atoms, atoms_of_pairs
 from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
 from rmtjax.laws._free.pairs import levels_of_pairs
 
-_POSITIVE = _checks.Rule(lambda law: law._carrier()[0] >= 0, "be a law of numbers that are not negative")
+_POSITIVE = _checks.Rule(
+    lambda law: law._carrier()[0] >= 0,
+    'be a law of numbers that are not negative (`FreePolynomial({"cbc": 1.0}, ...)` takes a signed B and A = C²)',
+)
 
 
 class FreeProduct(AbstractFreeConvolution):

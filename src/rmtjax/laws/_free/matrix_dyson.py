@@ -148,10 +148,14 @@ def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     return y, _over(equation.newton(z, y)[2], change[..., None])[..., 0]
 
 
+def scale_of(equation: Equation) -> Float[Array, ""]:
+    """The unit of the solution: its length far above the axis."""
+    return _length(_beginning(jax.tree.map(jax.lax.stop_gradient, equation)))
+
+
 def _solution(equation: Equation, z: Complex[Array, " k"]) -> Complex[Array, "k m"]:
     height = equation.height
-    far = jax.lax.complex(0 * height, height)
-    first = jnp.broadcast_to(_beginning(equation, far), (*z.shape, equation.basis.shape[0]))
+    first = jnp.broadcast_to(_beginning(equation), (*z.shape, equation.basis.shape[0]))
 
     def again(starts: _Starts) -> _Starts:
         path = _walked(equation, z, first, height, starts)
@@ -169,8 +173,9 @@ def _solution(equation: Equation, z: Complex[Array, " k"]) -> Complex[Array, "k 
     return jnp.where(starts.done[..., None], starts.found, jnp.nan)
 
 
-def _beginning(equation: Equation, z: Complex[Array, ""]) -> Complex[Array, " m"]:
+def _beginning(equation: Equation) -> Complex[Array, " m"]:
     """The solution far above the axis, roughly, by iteration."""
+    z = jax.lax.complex(0 * equation.height, equation.height)
     rough = float(jnp.finfo(z.dtype).eps) ** 0.25
 
     def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:

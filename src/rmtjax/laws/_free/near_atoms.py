@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
-from rmtjax.laws._free.matrix_dyson import Equation, found_solution, with_derivatives
+from rmtjax.laws._free.matrix_dyson import Equation, found_solution, scale_of, with_derivatives
 
 # The distances that are tried beside atoms, and elsewhere, as powers of eps. The last one is on the other side.
 _POWERS = np.array([[0.5, 0.35, 0.2, 0.2], [np.inf, 0.95, 0.5, 0.35]])
@@ -39,6 +39,13 @@ class NearAtoms(NamedTuple):
         zero, rest = self.distance == 0, self.rest(transform)
         values = rest + self.mass / jnp.where(zero, 1, self.distance)
         return jnp.where(zero, jax.lax.complex(jnp.full_like(rest.real, jnp.inf), jnp.imag(rest)), values)
+
+    def subordination(self, h: Complex[Array, "..."], z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        """The function 1/G - z at the given points z, from that at the moved ones."""
+        atom = self.mass != 0
+        rest = self.rest(1 / jnp.where(atom, self.point + h, 1))
+        beside = self.distance / jnp.where(atom, self.mass + self.distance * rest, 1) - z
+        return jnp.where(atom, beside, h + self.moved)
 
     def potentials(self, potentials: Complex[Array, "2 ..."], rest: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
         """Those at the given points, from those at the moved ones and the transform without the atom."""
@@ -104,6 +111,8 @@ def solved_near_atoms(
     equation, x = equation_at(z), jnp.real(z)
     eps = float(jnp.finfo(x.dtype).eps)
     distances = like(x, jax.lax.stop_gradient(size)) * like(x, _SIDES * eps**_POWERS)
+    # Semicircular variables alone have no pole.
+    largest = eps**-0.4 * scale_of(equation) if equation.others.laws else jnp.inf
     at = lambda level: _moved(z, places, masses, distances[:, level])
 
     def again(state: _Search) -> _Search:
@@ -112,12 +121,14 @@ def solved_near_atoms(
         found = found_solution(equation, near.point)
         found = jnp.where(state.missing[..., None], found, state.found)
         # The rest is constant in gaps only, and in bands only at the first distance.
-        size, odd = (jnp.max(jnp.abs(each), axis=-1) for each in (found, jnp.imag(found)))
+        length, odd = (jnp.max(jnp.abs(each), axis=-1) for each in (found, jnp.imag(found)))
         atom, on_axis = near.mass != 0, jnp.imag(z) == 0
-        in_band = on_axis & (odd > jnp.where(atom, 0, eps**0.25 * size))
+        in_band = on_axis & (odd > jnp.where(atom, 0, eps**0.25 * length))
         too_far = in_band & (level > jnp.where(atom, 0, 1))
-        # Beside a pole the solution has half of the digits that its size leaves.
-        at_pole = on_axis & ~in_band & ~atom & (size > eps**-0.4) & (level < _POWERS.shape[-1] - 1)
+        # Beside a pole, which the law does not have, the solution has half of the digits that its length leaves.
+        transform = jnp.einsum("...ij,ji->...", equation.resolvent(near.point, found), equation.corner)
+        of_law = 1 + like(x, size) * jnp.abs(transform)
+        at_pole = on_axis & ~atom & (length > largest * of_law) & (level < _POWERS.shape[-1] - 1)
         missing = too_far | at_pole | jnp.any(jnp.isnan(found), axis=-1)
         return _Search(level, found, missing, state.number + 1)
 

@@ -38,13 +38,17 @@ KNOWN_ATOMS = _checks.Rule(
 def laws_of_letters(words: tuple[str, ...], laws: Any) -> tuple[tuple[str, ...], tuple[AbstractSpectralLaw, ...]]:
     """The letters that have laws, and these."""
     letters = letters_of(words)
-    if not isinstance(laws, Mapping) or not all(letter in letters for letter in laws):
+    if not isinstance(laws, Mapping):
         raise _checks.refusal("laws", f"be a mapping from letters among {', '.join(letters)} to laws", laws)
-    for letter, law in laws.items():
-        if not spectral_law(f"laws[{letter!r}]", law)._is_bounded():
-            raise _checks.refusal(f"laws[{letter!r}]", "have a bounded support", law)
-    chosen = tuple(letter for letter in letters if letter in laws)
-    return chosen, tuple(laws[letter] for letter in chosen)
+    if strange := [letter for letter in laws if letter not in letters]:
+        raise _checks.refusal("laws", f"have letters of the words, which are {', '.join(letters)}", strange)
+    given = {letter: spectral_law(f"laws[{letter!r}]", law) for letter, law in laws.items()}
+    for letter, law in given.items():
+        if not law._is_bounded():
+            must = "have a bounded support (`FreeSum` takes other laws; or make an `Empirical` of its quantiles)"
+            raise _checks.refusal(f"laws[{letter!r}]", must, law)
+    chosen = tuple(letter for letter in letters if letter in given)
+    return chosen, tuple(given[letter] for letter in chosen)
 
 
 def halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, "p k d d"]]:
@@ -52,8 +56,10 @@ def halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, "p k d d"]]:
     if not isinstance(terms, Mapping) or not all(isinstance(word, str) for word in terms):
         raise _checks.refusal("terms", 'be a mapping from words to coefficients, as {"xy": 1.0, "yx": 1.0}', terms)
     degree = max(map(len, terms), default=0)
-    if not 1 <= degree <= _HIGHEST_DEGREE:
-        raise _checks.refusal("terms", f"have a word of 1 to {_HIGHEST_DEGREE} letters, and none longer", list(terms))
+    if degree == 0:
+        raise _checks.refusal("terms", "have a word that is not empty", list(terms))
+    if degree > _HIGHEST_DEGREE:
+        raise _checks.refusal("terms", f"have words of at most {_HIGHEST_DEGREE} letters", list(terms))
     if not all(word.isalpha() for word in terms if word):
         raise _checks.refusal("terms", 'have words of letters only, as "xxy" for x²y', list(terms))
     given = in_one_precision([_checks.numbers(f"terms[{word!r}]", value) for word, value in terms.items()])
@@ -68,7 +74,10 @@ def halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, "p k d d"]]:
     for word, value in coefficients.items():
         other = coefficients.get(word[::-1])
         known = not isinstance(value, Tracer) and not isinstance(other, Tracer)
-        if other is None or (known and not _are_adjoint(np.asarray(value), np.asarray(other))):
+        if other is None:
+            must = f"be self-adjoint: {word!r} needs {word[::-1]!r}, with the conjugate coefficient"
+            raise _checks.refusal("terms", must, list(terms))
+        if known and not _are_adjoint(np.asarray(value), np.asarray(other)):
             must = f"be self-adjoint: the coefficient of {word[::-1]!r} is the conjugate of that of {word!r}"
             raise _checks.refusal("terms", must, other)
     if all(not isinstance(value, Tracer) and (value == 0).all() for word, value in coefficients.items() if word):
@@ -113,7 +122,8 @@ def static_atoms(
     terms |= {word[::-1]: adjoint(value) for word, value in terms.items() if word != word[::-1]}
     atoms = atoms_of_polynomial(terms, variables, max(float(np.finfo(each.dtype).eps) for each in numbers))
     if atoms is None:
-        raise _checks.refusal("laws", "have atoms that leave no doubt about those of the polynomial", laws)
+        must = "have atoms, and the polynomial levels at them, that are equal or clearly apart (merge close atoms)"
+        raise _checks.refusal("laws", must, laws)
     return atoms
 
 
