@@ -1,6 +1,7 @@
 """The manual: Sphinx with MyST pages, whose code cells are executed, and the docstrings of the library."""
 
 import importlib.metadata
+import logging
 import os
 import sys
 import typing
@@ -17,6 +18,11 @@ BUILD = HERE / "_build"
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 os.environ.setdefault("JUPYTER_RUNTIME_DIR", str(BUILD / "jupyter"))
 os.environ.setdefault("IPYTHONDIR", str(BUILD / "ipython"))
+# What kernels and their client say of each page is news to nobody.
+logging.getLogger("traitlets").setLevel(logging.WARNING)
+profile = BUILD / "ipython" / "profile_default"
+profile.mkdir(parents=True, exist_ok=True)
+(profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
 
 project = "rmtjax"
 author = "The rmtjax authors"
@@ -31,6 +37,7 @@ extensions = [
     "law_pages",
     "pictures",
     "references",
+    "search_words",
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

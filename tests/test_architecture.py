@@ -305,6 +305,15 @@ def test_public_names_are_in_the_manual(monkeypatch):
     assert (listed | made) - PUBLIC_NAMES.keys() == set(), "in the manual, but not public"
 
 
+def test_words_of_the_search_belong_to_pages(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    search_words = importlib.import_module("search_words")
+    assert search_words.without_accents("Marčenko–Pastur, Erdős, β, naïve, π²") == {"Marcenko", "Erdos", "naive"}
+    made = {f"laws/{name}" for name in importlib.import_module("tests.instances").LAWS}
+    written = {str(path.relative_to(ROOT / "docs").with_suffix("")) for path in (ROOT / "docs").rglob("*.md")}
+    assert search_words.FURTHER.keys() - made - written == set()
+
+
 @pytest.mark.parametrize("page", [*INFERENCE_PAGES, "statistics/unfolding"])
 def test_pages_of_inference_say_what_could_go_wrong_and_what_the_record_says(page):
     text = (ROOT / "docs" / f"{page}.md").read_text()
