@@ -101,6 +101,8 @@ IDENTITY = lambda x: x
         ("spectral_density", [np.array([1j])], {}, "`samples` must be real levels"),
         ("spectral_density", [np.array([True])], {}, "`samples` must be real levels"),
         ("spectral_density", [rmt.Histogram([0.0, 1.0])], {}, "`samples` must be real levels.*'Histogram'"),
+        ("spectral_density", [([1.0, 2.0], [1.0])], {}, "`samples` must be real levels.*'tuple'"),
+        ("spectral_density", [np.eye(5)], {}, r"such as `rmt.eigvalsh\(matrix\)`"),
         ("spectral_density", [[]], {}, r"`samples` must hold at least one level, got \(0,\)"),
         ("spectral_density", [[1.0, np.nan]], {}, "`samples` must be finite.*nan"),
         ("spectral_density", [[1.0, np.inf]], {}, "`samples` must be finite.*inf"),

@@ -115,7 +115,7 @@ def _levels(samples: Any) -> tuple[Float[np.ndarray, "..."], Bool[np.ndarray, ".
     """The levels in float64, and a mask that leaves out padding."""
     try:
         values = np.asarray(samples.values if isinstance(samples, Spectrum) else samples)
-    except (TypeError, RuntimeError):  # JAX's errors for random keys and for a deleted array
+    except (TypeError, ValueError, RuntimeError):  # random keys, lists of several lengths, and a deleted array
         values = np.array(None)
     if not (jnp.issubdtype(values.dtype, jnp.floating) or jnp.issubdtype(values.dtype, jnp.integer)):
         raise _checks.refusal("samples", "be real levels, a `Spectrum` or a `HistogramResult`", type(samples).__name__)
@@ -126,7 +126,14 @@ def _levels(samples: Any) -> tuple[Float[np.ndarray, "..."], Bool[np.ndarray, ".
     strange = levels[~np.isfinite(levels)]
     if strange.size:
         raise _checks.refusal("samples", "be finite", strange[0])
+    if values.ndim == 2 and values.shape[0] == values.shape[1] and _is_matrix(values):
+        raise _checks.refusal("samples", "be levels, such as `rmt.eigvalsh(matrix)`", "a symmetric matrix")
     return values.astype(np.float64), mask
+
+
+def _is_matrix(values: np.ndarray) -> bool:
+    """Whether a square array is a symmetric matrix, whose rows are no ascending levels."""
+    return bool((values == values.T).all() and (np.diff(values) < 0).any())
 
 
 def _named_laws(law: Any) -> Mapping[str, AbstractLaw]:
