@@ -248,12 +248,9 @@ def are_bounded(*laws: AbstractLaw) -> bool:
 def spectral_law(name: str, law: AbstractSpectralLaw) -> AbstractSpectralLaw:
     """The law in one precision, if it can be a part of another one."""
     if not isinstance(law, AbstractSpectralLaw):
-        must = "be a law of one eigenvalue with transforms, such as `ensemble.law()` or `Empirical(levels)`"
-        if callable(getattr(law, "law", None)):
-            must = f"be a law, such as `{name}.law()`"
-        raise _checks.refusal(name, must, law)
-    # Parameters of several dtypes, of which hooks would not know.
-    return in_one_precision(law)
+        own = f"`{name}.law()`" if callable(getattr(law, "law", None)) else "`ensemble.law()` or `Empirical(levels)`"
+        raise _checks.refusal(name, f"be a law of one eigenvalue with transforms, such as {own}", law)
+    return in_one_precision(law)  # hooks do not know of parameters in several
 
 
 def with_moments(name: str, law: Part) -> Part:

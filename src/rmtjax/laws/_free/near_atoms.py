@@ -114,11 +114,13 @@ def solved_near_atoms(
     # Semicircular variables alone have no pole.
     largest = eps**-0.4 * scale_of(equation) if equation.others.laws else jnp.inf
     at = lambda level: _moved(z, places, masses, distances[:, level])
+    # Where the solution takes few steps.
+    easy = jax.lax.complex(x, 0 * x + like(x, equation.height))
 
     def again(state: _Search) -> _Search:
         level = jnp.where(state.missing, state.number, state.level)
         near = at(level)
-        found = found_solution(equation, near.point)
+        found = found_solution(equation, jnp.where(state.missing, near.point, easy))
         found = jnp.where(state.missing[..., None], found, state.found)
         # The rest is constant in gaps only, and in bands only at the first distance.
         length, odd = (jnp.max(jnp.abs(each), axis=-1) for each in (found, jnp.imag(found)))
