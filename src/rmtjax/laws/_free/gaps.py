@@ -175,12 +175,16 @@ def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
 
     x, w, slope = jax.lax.fori_loop(0, _POLISHING_STEPS, step, (start, lanes.kept, 0 * start))
     # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it.
-    soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & (jnp.abs(x - start) < 256 * eps * spread)
+    near = 256 * eps * spread
+    soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & (jnp.abs(x - start) < near)
     x, w = jnp.where(soft, x, start), jnp.where(soft, w, lanes.kept)
     z, there = in_plane(x), in_plane(w)
     image, rate = jax.jvp(lambda z: law._self_map(z, there)[0], (z,), (jnp.ones_like(z),))
     rate = jax.lax.stop_gradient(jnp.real(rate))
-    return jnp.where(soft, x - (jnp.real(image) - w) / jnp.where(rate == 0, jnp.inf, rate), x)
+    move = (jnp.real(image) - w) / jnp.where(rate == 0, jnp.inf, rate)
+    # Next to a pole of a part the map has no digits, and the step only has its derivatives.
+    move = move - jax.lax.stop_gradient(jnp.where(jnp.abs(move) < near, 0, move))
+    return jnp.where(soft, x - move, x)
 
 
 def _with_ends_of_carrier(law: Any, ends: Float[Array, " m"]) -> Float[Array, " m"]:
