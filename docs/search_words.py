@@ -4,8 +4,6 @@ import re
 import unicodedata
 from typing import Any
 
-from docutils import nodes
-
 # What people call the subject of a page.
 FURTHER = {
     "laws/WignerSurmise": "GOE GUE GSE level spacing distribution chaos",
@@ -31,7 +29,9 @@ def without_accents(text: str) -> set[str]:
     return {word for word in plain if len(word) > 2 and word.isascii() and word.isalpha()}
 
 
-def _add_words(app: Any, doctree: nodes.document) -> None:
+def _add_words(app: Any, doctree: Any) -> None:
+    from docutils import nodes  # the tests of the words run without Sphinx
+
     words = {*without_accents(doctree.astext()), *FURTHER.get(app.env.docname, "").split()}
     if words:
         doctree.insert(0, nodes.meta("", name="keywords", content=", ".join(sorted(words))))
