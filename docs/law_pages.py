@@ -15,6 +15,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # for the table of laws and their golden values
 
+from tqdm import tqdm  # noqa: E402
+
 import rmtjax as rmt  # noqa: E402
 from tests.instances import LAWS, Law  # noqa: E402
 
@@ -42,15 +44,12 @@ def write() -> None:
             path.unlink()
     processes = min(4, os.cpu_count() or 1)
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for number, name in enumerate(pool.imap_unordered(_write, LAWS), 1):
-            if sys.stderr.isatty():
-                print(f"\rdrawing laws... {number} of {len(LAWS)} ({name})\x1b[K", end="", file=sys.stderr)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
+        for _ in tqdm(pool.imap_unordered(_write, LAWS), "laws", len(LAWS), disable=None):  # no bar without a terminal
+            pass
 
 
-def _write(name: str) -> str:
-    """One page, whose name is returned. What is up to date is left alone, so that Sphinx does not read it again."""
+def _write(name: str) -> None:
+    """One page. What is up to date by its text is left alone, so that Sphinx does not read it again."""
     import law_pictures
 
     page = LAWS[name]
@@ -59,7 +58,6 @@ def _write(name: str) -> str:
     target = PAGES_FOLDER / f"{name}.md"
     if not target.exists() or target.read_text() != text:
         target.write_text(text)
-    return name
 
 
 def _text(name: str, page: Law) -> str:

@@ -1,6 +1,7 @@
 """What is shipped: the files of the source distribution, and public names that do not change by accident."""
 
 import re
+import textwrap
 import tomllib
 
 import rmtjax
@@ -38,8 +39,7 @@ def test_the_citation_names_this_version():
 
 
 def test_the_first_lines_run_as_they_are_printed():
-    indented = "".join(f"    {line}".rstrip() + "\n" for line in FIRST_LINES.splitlines())
-    assert indented in printed("-m", "rmtjax")
+    assert textwrap.indent(FIRST_LINES, "    ") in printed("-m", "rmtjax")
     largest, end, ratio = map(float, re.findall(r"\d\.\d+", printed("-c", FIRST_LINES))[:3])
     assert abs(largest - end) < 0.05
     assert abs(ratio - 0.5307) < 0.03

@@ -1,5 +1,7 @@
 """What one can do next: `python -m rmtjax`."""
 
+import textwrap
+
 from rmtjax._version import __version__
 
 # A test runs it.
@@ -28,8 +30,7 @@ Further:
 
 def main() -> None:
     """Print the text."""
-    lines = "".join(f"    {line}".rstrip() + "\n" for line in FIRST_LINES.splitlines())
-    print(_TEXT.format(version=__version__, lines=lines), end="")
+    print(_TEXT.format(version=__version__, lines=textwrap.indent(FIRST_LINES, "    ")), end="")
 
 
 if __name__ == "__main__":

@@ -126,14 +126,14 @@ def _levels(samples: Any) -> tuple[Float[np.ndarray, "..."], Bool[np.ndarray, ".
     strange = levels[~np.isfinite(levels)]
     if strange.size:
         raise _checks.refusal("samples", "be finite", strange[0])
-    if values.ndim == 2 and values.shape[0] == values.shape[1] and _is_matrix(values):
+    if _is_matrix(values):
         raise _checks.refusal("samples", "be levels, such as `rmt.eigvalsh(matrix)`", "a symmetric matrix")
     return values.astype(np.float64), mask
 
 
 def _is_matrix(values: np.ndarray) -> bool:
-    """Whether a square array is a symmetric matrix, whose rows are no ascending levels."""
-    return bool((values == values.T).all() and (np.diff(values) < 0).any())
+    """Whether an array is a symmetric matrix, whose rows are no ascending levels."""
+    return values.ndim == 2 and np.array_equal(values, values.T) and bool((np.diff(values) < 0).any())
 
 
 def _named_laws(law: Any) -> Mapping[str, AbstractLaw]:

@@ -250,7 +250,7 @@ def spectral_law(name: str, law: AbstractSpectralLaw) -> AbstractSpectralLaw:
     if not isinstance(law, AbstractSpectralLaw):
         own = f"`{name}.law()`" if callable(getattr(law, "law", None)) else "`ensemble.law()` or `Empirical(levels)`"
         raise _checks.refusal(name, f"be a law of one eigenvalue with transforms, such as {own}", law)
-    return in_one_precision(law)  # hooks do not know of parameters in several
+    return in_one_precision(law)  # hooks compute with all parameters of a law at once
 
 
 def with_moments(name: str, law: Part) -> Part:

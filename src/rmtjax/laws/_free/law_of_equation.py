@@ -37,7 +37,7 @@ class AbstractLawOfEquation(AbstractLawOfTransforms):
         """Which bisections for ends have ended."""
 
     def _solved(self, z: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "... m"]]:
-        """The points and the solution there; a law with atoms may move points away from them."""
+        """The points and the solution there; a law may move points to where it is known."""
         return z, self._solution(z)
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:

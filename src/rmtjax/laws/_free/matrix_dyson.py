@@ -15,7 +15,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Complex, Float, Int
+from jaxtyping import Array, Bool, Complex, Float, Inexact, Int
 
 from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane
@@ -117,17 +117,19 @@ def matrix_dyson_solution(equation: Equation, z: Complex[Array, "..."]) -> Compl
 
     Derivatives are those of the implicit function theorem.
     """
-    return with_derivatives(equation, z, found_solution(equation, z))
+    return with_derivatives(equation, z, found_solution(equation, z, beginning(equation)))
 
 
-def found_solution(equation: Equation, z: Complex[Array, "..."]) -> Complex[Array, "... m"]:
-    """The coordinates as constants."""
+def found_solution(
+    equation: Equation, z: Complex[Array, "..."], first: Complex[Array, " m"]
+) -> Complex[Array, "... m"]:
+    """The coordinates as constants, on paths from the `beginning`."""
     equation, z = jax.tree.map(jax.lax.stop_gradient, (equation, z))
     lanes, unknowns = z.ravel(), equation.basis.shape[0]
     if z.size <= _LANES:
-        return _solution(equation, lanes).reshape(*z.shape, unknowns)
+        return _solution(equation, lanes, first).reshape(*z.shape, unknowns)
     lanes = jnp.pad(lanes, (0, -z.size % _LANES), mode="edge").reshape(-1, _LANES)
-    found = jax.lax.map(lambda z: _solution(equation, z), lanes)
+    found = jax.lax.map(lambda z: _solution(equation, z, first), lanes)
     return found.reshape(-1, unknowns)[: z.size].reshape(*z.shape, unknowns)
 
 
@@ -148,14 +150,9 @@ def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     return y, _over(equation.newton(z, y)[2], change[..., None])[..., 0]
 
 
-def scale_of(equation: Equation) -> Float[Array, ""]:
-    """The unit of the solution: its length far above the axis."""
-    return _length(_beginning(jax.tree.map(jax.lax.stop_gradient, equation)))
-
-
-def _solution(equation: Equation, z: Complex[Array, " k"]) -> Complex[Array, "k m"]:
+def _solution(equation: Equation, z: Complex[Array, " k"], first: Complex[Array, " m"]) -> Complex[Array, "k m"]:
     height = equation.height
-    first = jnp.broadcast_to(_beginning(equation), (*z.shape, equation.basis.shape[0]))
+    first = jnp.broadcast_to(first, (*z.shape, *first.shape))
 
     def again(starts: _Starts) -> _Starts:
         path = _walked(equation, z, first, height, starts)
@@ -163,7 +160,7 @@ def _solution(equation: Equation, z: Complex[Array, " k"]) -> Complex[Array, "k 
         # A path that is lost farther from the axis has not seen the solution there.
         near = path.height <= float(jnp.finfo(height.dtype).eps) ** 0.5 * height
         # Nor has one that does not solve the equation as nearly as each step of a path does.
-        solves = _length(equation.image(z, found) - found) < _NEAR * (1 + _length(found))
+        solves = length_of(equation.image(z, found) - found) < _NEAR * (1 + length_of(found))
         right = near & solves & _is_right(equation, z, found, path.falls)
         return _Starts(found, starts.done | right, starts.rate / 3, starts.number + 1)
 
@@ -173,15 +170,16 @@ def _solution(equation: Equation, z: Complex[Array, " k"]) -> Complex[Array, "k 
     return jnp.where(starts.done[..., None], starts.found, jnp.nan)
 
 
-def _beginning(equation: Equation) -> Complex[Array, " m"]:
-    """The solution far above the axis, roughly, by iteration."""
+def beginning(equation: Equation) -> Complex[Array, " m"]:
+    """The solution far above the axis as constants, roughly, by iteration."""
+    equation = jax.tree.map(jax.lax.stop_gradient, equation)
     z = jax.lax.complex(0 * equation.height, equation.height)
     rough = float(jnp.finfo(z.dtype).eps) ** 0.25
 
     def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         y, _, number = state
         image = equation.image(z, y)
-        return image, _length(image - y) / (1 + _length(image)), number + 1
+        return image, length_of(image - y) / (1 + length_of(image)), number + 1
 
     first = jnp.full_like(equation.basis[:, 0, 0], -1j), jnp.full_like(jnp.real(z), jnp.inf), jnp.zeros((), jnp.int32)
     goes_on = lambda state: (state[1] > rough) & (state[2] < _FIRST_STEPS)
@@ -195,7 +193,8 @@ def _over(matrix: Complex[Array, "... m m"], vectors: Complex[Array, "... m k"])
     return jnp.linalg.solve(matrix, vectors)
 
 
-def _length(y: Complex[Array, "... m"]) -> Float[Array, "..."]:
+def length_of(y: Inexact[Array, "... m"]) -> Float[Array, "..."]:
+    """The largest coordinate."""
     return jnp.max(jnp.abs(y), axis=-1)
 
 
@@ -230,12 +229,12 @@ def _step(equation: Equation, z: Complex[Array, "..."], least: Array, rate: Arra
     there = trial + step
     turn = jnp.broadcast_to(equation.corner, g.shape) - equation.energy(slope)
     falls = _are_negative(-jnp.real(jnp.einsum("...ij,...jk,...ki->...i", g, turn, g)))
-    unit = 1 + _length(there)
-    size = _length(there - trial) / unit
+    unit = 1 + length_of(there)
+    size = length_of(there - trial) / unit
     shrinks = size <= rate * path.last
     rounding = (size <= 4 * eps) | ((size < eps**0.5) & (size > path.last / 4))
     # Beside a pole of G every step is small.
-    near = (_length(residual) < _NEAR * unit) & jnp.isfinite(path.last)
+    near = (length_of(residual) < _NEAR * unit) & jnp.isfinite(path.last)
     ended = ~path.done & near & jnp.where(height == 0, rounding, shrinks & (size < eps**0.25))
     failed = ~path.done & ~ended & (~jnp.isfinite(size) | (~shrinks & (size > eps**0.5)))
     # At an end, or where the density is infinite, the path comes no nearer to the axis.
@@ -263,7 +262,7 @@ def _limit(equation: Equation, z: Complex[Array, "..."], y: Complex[Array, "... 
     y = jnp.where(wrong[..., None], jnp.conj(y), y)
     # At the distance δ inside of an end they are of the order of √δ, outside their rounding is one of eps/√δ.
     rounding = float(jnp.finfo(y.dtype).eps) ** 0.5
-    real = on_axis & (jnp.max(jnp.abs(jnp.imag(y)), axis=-1) <= rounding * _length(y))
+    real = on_axis & (jnp.max(jnp.abs(jnp.imag(y)), axis=-1) <= rounding * length_of(y))
     return jnp.where(real[..., None], in_plane(jnp.real(y)), y)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
-from rmtjax.laws._free.matrix_dyson import Equation, found_solution, scale_of, with_derivatives
+from rmtjax.laws._free.matrix_dyson import Equation, beginning, found_solution, length_of, with_derivatives
 
 # The distances that are tried beside atoms, and elsewhere, as powers of eps. The last one is on the other side.
 _POWERS = np.array([[0.5, 0.35, 0.2, 0.2], [np.inf, 0.95, 0.5, 0.35]])
@@ -110,28 +110,23 @@ def solved_near_atoms(
     """
     equation, x = equation_at(z), jnp.real(z)
     eps = float(jnp.finfo(x.dtype).eps)
-    distances = like(x, jax.lax.stop_gradient(size)) * like(x, _SIDES * eps**_POWERS)
-    # Semicircular variables alone have no pole.
-    largest = eps**-0.4 * scale_of(equation) if equation.others.laws else jnp.inf
+    size, first = like(x, jax.lax.stop_gradient(size)), beginning(equation)
+    distances = size * like(x, _SIDES * eps**_POWERS)
     at = lambda level: _moved(z, places, masses, distances[:, level])
     # Where the solution takes few steps.
-    easy = jax.lax.complex(x, 0 * x + like(x, equation.height))
+    easy = jax.lax.complex(x, jnp.broadcast_to(like(x, equation.height), x.shape))
 
     def again(state: _Search) -> _Search:
         level = jnp.where(state.missing, state.number, state.level)
         near = at(level)
-        found = found_solution(equation, jnp.where(state.missing, near.point, easy))
+        found = found_solution(equation, jnp.where(state.missing, near.point, easy), first)
         found = jnp.where(state.missing[..., None], found, state.found)
         # The rest is constant in gaps only, and in bands only at the first distance.
-        length, odd = (jnp.max(jnp.abs(each), axis=-1) for each in (found, jnp.imag(found)))
         atom, on_axis = near.mass != 0, jnp.imag(z) == 0
-        in_band = on_axis & (odd > jnp.where(atom, 0, eps**0.25 * length))
-        too_far = in_band & (level > jnp.where(atom, 0, 1))
-        # Beside a pole, which the law does not have, the solution has half of the digits that its length leaves.
-        transform = jnp.einsum("...ij,ji->...", equation.resolvent(near.point, found), equation.corner)
-        of_law = 1 + like(x, size) * jnp.abs(transform)
-        at_pole = on_axis & ~atom & (length > largest * of_law) & (level < _POWERS.shape[-1] - 1)
-        missing = too_far | at_pole | jnp.any(jnp.isnan(found), axis=-1)
+        rounding = jnp.where(atom, 0, eps**0.25 * length_of(found))
+        too_far = (length_of(jnp.imag(found)) > rounding) & (level > jnp.where(atom, 0, 1))
+        at_pole = ~atom & (level < _POWERS.shape[-1] - 1) & _is_beside_pole(equation, near.point, found, size, first)
+        missing = (on_axis & (too_far | at_pole)) | jnp.any(jnp.isnan(found), axis=-1)
         return _Search(level, found, missing, state.number + 1)
 
     zero = jnp.zeros_like(x, jnp.int32)
@@ -141,3 +136,17 @@ def solved_near_atoms(
     near = at(end.level)
     found = jnp.where(end.missing[..., None], jnp.nan, end.found)
     return near, with_derivatives(equation, near.point, found)
+
+
+def _is_beside_pole(
+    equation: Equation, z: Complex[Array, "..."], y: Complex[Array, "... m"], size: Array, first: Complex[Array, " m"]
+) -> Bool[Array, "..."]:
+    """Whether the solution is so long that half of the digits which its length leaves are too few, and the law is not.
+
+    Semicircular variables alone have no such pole.
+    """
+    if not equation.others.laws:
+        return jnp.zeros_like(jnp.real(z), bool)
+    transform = jnp.einsum("...ij,ji->...", equation.resolvent(z, y), equation.corner)
+    least = float(jnp.finfo(size.dtype).eps) ** -0.4
+    return length_of(y) > least * length_of(first) * (1 + size * jnp.abs(transform))

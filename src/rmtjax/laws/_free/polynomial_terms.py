@@ -42,13 +42,12 @@ def laws_of_letters(words: tuple[str, ...], laws: Any) -> tuple[tuple[str, ...],
         raise _checks.refusal("laws", f"be a mapping from letters among {', '.join(letters)} to laws", laws)
     if strange := [letter for letter in laws if letter not in letters]:
         raise _checks.refusal("laws", f"have letters of the words, which are {', '.join(letters)}", strange)
-    given = {letter: spectral_law(f"laws[{letter!r}]", law) for letter, law in laws.items()}
+    given = {letter: spectral_law(f"laws[{letter!r}]", laws[letter]) for letter in letters if letter in laws}
     for letter, law in given.items():
         if not law._is_bounded():
             must = "have a bounded support (`FreeSum` takes other laws; or make an `Empirical` of its quantiles)"
             raise _checks.refusal(f"laws[{letter!r}]", must, law)
-    chosen = tuple(letter for letter in letters if letter in given)
-    return chosen, tuple(given[letter] for letter in chosen)
+    return tuple(given), tuple(given.values())
 
 
 def halved(terms: Any) -> tuple[tuple[str, ...], Float[Array, "p k d d"]]:
