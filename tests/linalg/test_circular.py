@@ -45,7 +45,7 @@ def cmv_phases(boundary, modulus, complement, angle):
             factor[k, k + 1] = factor[k + 1, k] = rho[k]
             factor[k + 1, k + 1] = -alpha[k]
     unitary = left @ right
-    np.testing.assert_allclose(unitary @ unitary.conj().T, np.eye(n), atol=1e-13)
+    np.testing.assert_allclose(unitary @ unitary.conj().T, np.eye(n), rtol=0, atol=1e-13)
     return np.sort(np.angle(-np.linalg.eigvals(unitary)))
 
 

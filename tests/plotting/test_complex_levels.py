@@ -33,7 +33,9 @@ def points(ax):
 def test_boundary_is_where_the_density_ends(law, inside):
     (line,) = boundary(plotting.complex_levels(LEVELS, law=law))
     np.testing.assert_allclose(inside(line), 1, rtol=1e-5)
-    np.testing.assert_allclose(np.sort(np.angle(line[:-1])), np.linspace(-np.pi, np.pi, line.size)[:-1], atol=0.01)
+    np.testing.assert_allclose(
+        np.sort(np.angle(line[:-1])), np.linspace(-np.pi, np.pi, line.size)[:-1], rtol=0, atol=0.01
+    )
 
 
 def test_a_ring_has_two_boundaries():

@@ -29,12 +29,12 @@ def test_upper_half_has_the_ratios_and_lower_half_the_law():
         abs(RATIOS).ravel(), abs(np.angle(RATIOS)).ravel(), [np.sqrt([0, 1 / 3, 2 / 3, 1]), np.linspace(0, np.pi, 7)]
     )
     np.testing.assert_allclose(density, np.repeat(counts * 18 / np.pi / 960, 8, axis=1), rtol=1e-6)
-    np.testing.assert_allclose(abs(corners[:, 0]), np.sqrt([0, 1 / 3, 2 / 3, 1]), atol=1e-12)
-    np.testing.assert_allclose(np.angle(corners[1]), np.linspace(0, np.pi, 49), atol=1e-12)
+    np.testing.assert_allclose(abs(corners[:, 0]), np.sqrt([0, 1 / 3, 2 / 3, 1]), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(np.angle(corners[1]), np.linspace(0, np.pi, 49), rtol=0, atol=1e-12)
     corners, density = cells(lower)
     assert corners.imag.max() < 1e-12
     middle = corners[:-1, :-1] + corners[1:, :-1] + corners[:-1, 1:] + corners[1:, 1:]
-    np.testing.assert_allclose(density, rmt.laws.ComplexSpacingRatio().pdf(np.asarray(middle) / 4), atol=1e-3)
+    np.testing.assert_allclose(density, rmt.laws.ComplexSpacingRatio().pdf(np.asarray(middle) / 4), rtol=0, atol=1e-3)
     area = np.diff(abs(corners[:, 0]) ** 2)[:, None] / 2 * np.pi / 200
     assert np.sum(density * area) == pytest.approx(0.5, abs=1e-3)
     assert [text.get_text() for text in disc.texts] == ["β = 2"]
@@ -66,7 +66,7 @@ def test_moduli_have_errors_over_spectra_and_both_laws():
     np.testing.assert_allclose(density, 2 * r, rtol=1e-5)
     r, density = ginibre.get_data()
     slope = np.gradient(np.asarray(rmt.laws.ComplexSpacingRatio().radial_cdf(r), np.float64), r)
-    np.testing.assert_allclose(density[1:-1], slope[1:-1], atol=2e-3)
+    np.testing.assert_allclose(density[1:-1], slope[1:-1], rtol=0, atol=2e-3)
     assert names(ax)[1:] == ["independent levels", "β = 2"]
     assert names(ax)[0].startswith(f"60 spectra, mean {abs(RATIOS).mean():.4f} ± ")
 

@@ -52,7 +52,7 @@ def power_sum(k, power):
 
 def assert_moment(samples, expected):
     if np.ptp(samples) < 1e-4:
-        np.testing.assert_allclose(samples, expected, atol=1e-4)
+        np.testing.assert_allclose(samples, expected, rtol=0, atol=1e-4)
     else:
         assert_mean(samples, expected)
 
@@ -71,7 +71,7 @@ def test_exact_laws(getkey, make, n):
 
     # The matrices are unitary and in the group; phases ascend, in exact pairs and with exact forced ones.
     product = matrices @ np.swapaxes(matrices.conj(), -1, -2)
-    np.testing.assert_allclose(product, np.broadcast_to(np.eye(n), product.shape), atol=20 * eps)
+    np.testing.assert_allclose(product, np.broadcast_to(np.eye(n), product.shape), rtol=0, atol=20 * eps)
     assert (np.diff(phases) > 0).all() or n == 1
     assert (phases > -pi).all()
     assert (phases <= pi).all()
@@ -81,7 +81,7 @@ def test_exact_laws(getkey, make, n):
     if make is rmt.HaarSymplectic:
         z = np.kron(np.eye(n // 2), [[0, 1], [-1, 0]])
         np.testing.assert_allclose(np.swapaxes(matrices, -1, -2) @ z @ matrices, np.broadcast_to(z, matrices.shape),
-                                   atol=20 * eps)  # fmt: skip
+                                   rtol=0, atol=20 * eps)  # fmt: skip
         np.testing.assert_array_equal(matrices, z @ matrices.conj() @ z.T)
     else:
         assert matrices.dtype == phases.dtype
@@ -138,7 +138,7 @@ def test_weyl_means_are_the_published_ones(make, n):
         # The invariant tensor ε of SO(n) adds 1 to the moments of order n: to E tr² at 2 (1 of 2 and 3 of 6), …
         expected = {(1, 1): float(n == 1), (1, 2): 2 if n == 2 else 1, (1, 4): {1: 1, 2: 6, 4: 4}.get(n, 3)}
     for of, value in expected.items():
-        np.testing.assert_allclose(mean(*of), value, atol=1e-12)
+        np.testing.assert_allclose(mean(*of), value, rtol=0, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -240,7 +240,7 @@ def test_counts_and_eigenvalues_are_those_of_the_phases(getkey, ensemble):
     for key in jax.random.split(getkey(), 6):
         phases, x, counts, eigenvalues = map(np.asarray, draw(key))
         np.testing.assert_array_equal(counts, np.less(phases, x[:, None]).sum(-1))
-        np.testing.assert_allclose(eigenvalues, np.exp(1j * phases), atol=1e-15)
+        np.testing.assert_allclose(eigenvalues, np.exp(1j * phases), rtol=0, atol=1e-15)
         last.add(phases[-1] == np.pi)
     assert last == ({True, False} if isinstance(ensemble, rmt.HaarOrthogonal) else {False})
 
@@ -260,7 +260,7 @@ def test_isometries(getkey, beta):
     assert v.shape == (DRAWS, 5 * width, 2 * width)
     assert v.dtype == (np.float64 if beta == 1 else np.complex128)
     gram = np.swapaxes(v.conj(), -1, -2) @ v
-    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(2 * width), gram.shape), atol=1e-14)
+    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(2 * width), gram.shape), rtol=0, atol=1e-14)
     # A diagonal entry of the projector on the span of k = 2 of n = 5 directions is a beta variate.
     share = (np.abs(v[:, 0]) ** 2).sum(-1)
     assert_law(share, scipy.stats.beta(beta, 1.5 * beta).cdf)

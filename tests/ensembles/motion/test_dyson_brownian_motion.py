@@ -33,7 +33,7 @@ def test_moments_along_a_path(getkey, beta, reversion):
     levels = paths(rmt.DysonBrownianMotion(LEVELS, beta, SCALE, reversion), TIMES, 10_000, getkey())
     assert levels.shape == (10_000, 4, n)
     assert (np.diff(levels) > 0).all()
-    np.testing.assert_allclose(levels[:, 0], np.broadcast_to(np.sort(LEVELS), (10_000, n)), atol=1e-6)
+    np.testing.assert_allclose(levels[:, 0], np.broadcast_to(np.sort(LEVELS), (10_000, n)), rtol=0, atol=1e-6)
     np.testing.assert_array_equal(levels[:, 2], levels[:, 3])
     for place, time in enumerate(TIMES[1:3], start=1):
         decay, variance = decay_and_variance(time, reversion)
@@ -84,7 +84,7 @@ def test_the_gaussian_ensemble_is_stationary(getkey, base, beta):
     centred = square - second
     assert_mean(centred[:, 0] * centred[:, 1], decay**2 * 2 * second**2 / components)
     law = motion.law(0.5)
-    np.testing.assert_allclose([law.mean(), law.var()], [0, SCALE**2], atol=1e-12)
+    np.testing.assert_allclose([law.mean(), law.var()], [0, SCALE**2], rtol=0, atol=1e-12)
 
 
 def test_from_orthogonal_to_unitary(getkey):
@@ -103,7 +103,7 @@ def test_from_orthogonal_to_unitary(getkey):
 def test_a_real_matrix_becomes_quaternions(getkey):
     matrices = rmt.DysonBrownianMotion(rmt.GOE(3), 4).sample(getkey(), [0.0, 0.2])
     levels = np.linalg.eigvalsh(np.asarray(matrices, np.complex128))
-    np.testing.assert_allclose(levels[:, ::2], levels[:, 1::2], atol=1e-5)
+    np.testing.assert_allclose(levels[:, ::2], levels[:, 1::2], rtol=0, atol=1e-5)
     assert matrices.shape == (2, 6, 6)
 
 
@@ -115,11 +115,11 @@ def test_law_of_many_levels(getkey, reversion):
     levels = paths(motion, time, 10, getkey())
     law, x = motion.law(time), np.linspace(-2.5, 2.5, 41)
     empirical = (levels.ravel()[:, None] <= x).mean(0)
-    np.testing.assert_allclose(empirical, law.cdf(x), atol=0.006)
+    np.testing.assert_allclose(empirical, law.cdf(x), rtol=0, atol=0.006)
     assert np.abs(empirical - motion.law(1.3 * time).cdf(x)).max() > 0.009
     decay, variance = decay_and_variance(time, reversion)
     parts = rmt.laws.Empirical(decay * start, np.full(n, 1 / n)), rmt.laws.Semicircle(2 * variance**0.5)
-    np.testing.assert_allclose(rmt.laws.FreeSum(*parts).pdf(x), law.pdf(x), atol=2e-5)
+    np.testing.assert_allclose(rmt.laws.FreeSum(*parts).pdf(x), law.pdf(x), rtol=0, atol=2e-5)
 
 
 @pytest.mark.float32
@@ -129,7 +129,7 @@ def test_levels_are_those_of_the_matrices(getkey, beta, copies):
     matrices, levels = motion.sample(key, TIMES), np.asarray(motion.eigenvalues(key, TIMES))
     assert matrices.shape == (4, copies * 3, copies * 3)
     reference = np.linalg.eigvalsh(np.asarray(matrices, np.complex128))[:, ::copies]
-    np.testing.assert_allclose(levels, reference, atol=30 * np.finfo(levels.dtype).eps)
+    np.testing.assert_allclose(levels, reference, rtol=0, atol=30 * np.finfo(levels.dtype).eps)
 
 
 @pytest.mark.parametrize(

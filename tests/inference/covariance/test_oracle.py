@@ -21,7 +21,7 @@ def test_oracle_is_the_nearest_of_its_kind(n, p):
     best = np.sum(vectors * (truth @ vectors), axis=0)
     nulls = max(p - n + 1, 0)
     best[:nulls] = np.sum(best[:nulls]) / max(nulls, 1)
-    np.testing.assert_allclose(oracle_covariance(data, truth), (vectors * best) @ vectors.T, atol=1e-10)
+    np.testing.assert_allclose(oracle_covariance(data, truth), (vectors * best) @ vectors.T, rtol=0, atol=1e-10)
     distance = lambda matrix: np.linalg.norm(np.asarray(matrix) - truth)
     assert distance(oracle_covariance(data, truth)) < min(
         distance(shrink_covariance(data)), distance(np.cov(data, rowvar=False))

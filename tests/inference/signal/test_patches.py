@@ -44,7 +44,7 @@ def test_against_the_rule_patch_by_patch(m, k, center):
     found = denoise_patches(y, center=center)
     for i, each in enumerate(y):
         matrix, rank, noise = reference(each, center=center)
-        np.testing.assert_allclose(found.patches[i], matrix, atol=1e-9)
+        np.testing.assert_allclose(found.patches[i], matrix, rtol=0, atol=1e-9)
         assert found.rank[i] == rank
         np.testing.assert_allclose(found.noise[i], noise, rtol=1e-10)
 
@@ -54,7 +54,7 @@ def test_other_rules_are_those_of_denoise():
     for rule in ("frobenius", "hard"):
         found = denoise_patches(y, rule=rule)
         expected = denoise(y, loss=rule, noise=found.noise, center=True)
-        np.testing.assert_allclose(found.patches, expected.matrix, atol=1e-9)
+        np.testing.assert_allclose(found.patches, expected.matrix, rtol=0, atol=1e-9)
         np.testing.assert_array_equal(found.rank, expected.rank)
     known = denoise_patches(y, noise=1.0)
     levels = denoise(y, noise=1.0, center=True).singular_values
@@ -67,7 +67,9 @@ def test_derivative_is_that_of_differences(rule):
     y, along = patches(), np.random.default_rng(1).normal(size=(4, M, K))
     function = lambda y: denoise_patches(y, rule=rule).patches
     slope = jax.jvp(function, (y,), (along,))[1]
-    np.testing.assert_allclose(slope, (function(y + 1e-6 * along) - function(y - 1e-6 * along)) / 2e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        slope, (function(y + 1e-6 * along) - function(y - 1e-6 * along)) / 2e-6, rtol=0, atol=1e-7
+    )
 
 
 def by_patches(
@@ -104,9 +106,9 @@ def decays(*space: int, k: int, noise: float = 0.05, cplx: bool = False) -> tupl
 
 def assert_image(found, expected, where=...):
     image, noise, rank = (each[where] for each in expected)
-    np.testing.assert_allclose(found.image[where], image, atol=1e-10)
+    np.testing.assert_allclose(found.image[where], image, rtol=0, atol=1e-10)
     np.testing.assert_allclose(found.noise[where], noise, rtol=1e-9)
-    np.testing.assert_allclose(found.rank[where], rank, atol=1e-10)
+    np.testing.assert_allclose(found.rank[where], rank, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,9 @@ def test_image_with_a_map_of_its_noise_or_a_mask(monkeypatch):
     alone = np.zeros(mask.shape, bool)
     alone[0, 0, 0] = True
     every = by_patches(y, (3, 2, 3), "mp-pca")[0]
-    np.testing.assert_allclose(denoise_image(y, patch=(3, 2, 3), mask=alone).image[0, 0, 0], every[0, 0, 0], atol=1e-10)
+    np.testing.assert_allclose(
+        denoise_image(y, patch=(3, 2, 3), mask=alone).image[0, 0, 0], every[0, 0, 0], rtol=0, atol=1e-10
+    )
 
 
 def test_a_map_of_noise_may_be_given_back():
@@ -189,7 +193,7 @@ def test_known_noise_in_units_whose_squares_leave_single_precision():
     expected = denoise_patches(jnp.asarray(y, jnp.float32), noise=1.0)
     for unit in (1e-25, 1e19):
         found = denoise_patches(jnp.asarray(y * unit, jnp.float32), noise=unit)
-        np.testing.assert_allclose(found.patches / unit, expected.patches, atol=1e-3)
+        np.testing.assert_allclose(found.patches / unit, expected.patches, rtol=0, atol=1e-3)
         np.testing.assert_allclose(found.noise / unit, 1, rtol=1e-6)
 
 

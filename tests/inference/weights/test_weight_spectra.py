@@ -51,7 +51,7 @@ def test_planted_signals_are_counted(getkey):
     assert (table.p_value < 1e-8).all()
     assert [len(each) for each in table.outlier_p_values] == [2, 1]
     assert all(each[0] == p for each, p in zip(table.outlier_p_values, table.p_value, strict=True))
-    np.testing.assert_allclose(table.variance, 1, atol=6 * (2 / (ROWS * COLUMNS)) ** 0.5)
+    np.testing.assert_allclose(table.variance, 1, rtol=0, atol=6 * (2 / (ROWS * COLUMNS)) ** 0.5)
 
 
 def test_many_equal_signals_do_not_hide_each_other(getkey):
@@ -84,8 +84,8 @@ def test_what_has_no_numbers_is_listed_with_the_reason(getkey):
     }
     for name in ("variance", "edge", "outliers", "p_value", "tail_exponent"):
         assert np.isnan(getattr(table, name)).all()
-    np.testing.assert_allclose(table.spectral_norm[1:3], [200**0.5, 0], atol=1e-6)
-    np.testing.assert_allclose(table.stable_rank[1:3], [1, 0], atol=1e-6)
+    np.testing.assert_allclose(table.spectral_norm[1:3], [200**0.5, 0], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(table.stable_rank[1:3], [1, 0], rtol=0, atol=1e-6)
     assert (table.tail_verdict == "").all()
 
 
@@ -150,7 +150,7 @@ def test_a_module_becomes_a_data_frame(getkey):
     assert list(frame.name) == [f"layers[{i}].{part}" for i in range(2) for part in ("weight", "bias")]
     fitted = frame[frame.note == ""]
     # The initial weights are uniform between ±1/√fan_in.
-    np.testing.assert_allclose(fitted.variance * 3 * fitted["columns"], 1, atol=0.15)
+    np.testing.assert_allclose(fitted.variance * 3 * fitted["columns"], 1, rtol=0, atol=0.15)
     assert len(fitted) == 2
     other = eqx.nn.MLP(COLUMNS, COLUMNS, ROWS, 1, key=getkey())
     with no_compilation():
