@@ -34,6 +34,7 @@ sys.path.insert(0, str(HERE))
 extensions = [
     "docstrings",
     "formulas",
+    "gallery_pages",
     "law_pages",
     "pictures",
     "references",
@@ -71,7 +72,7 @@ napoleon_numpy_docstring = False
 default_role = "literal"
 reference_packages = {
     "laws/": ("laws",),
-    "gallery/": ("ensembles",),
+    "ensembles/": ("ensembles",),
     "linear_algebra": ("linalg",),
     "simulation": ("simulation",),
     "statistics/": ("statistics",),

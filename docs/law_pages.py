@@ -5,9 +5,6 @@ Before Sphinx reads the manual this file runs as a script of its own, in 64 bits
 by hand; their tables are added here, so that they name no file that a plain checkout lacks.
 """
 
-import multiprocessing
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # for the table of laws and their golden values
 
-from tqdm import tqdm  # noqa: E402
+import workers  # noqa: E402
 
 import rmtjax as rmt  # noqa: E402
 from tests.instances import LAWS, Law  # noqa: E402
@@ -38,14 +35,11 @@ def rooms() -> dict[str, dict[str, Law]]:
 
 
 def write() -> None:
-    """All pages, in a process for each core up to four: most of the time goes into compilation, on one."""
+    """All pages."""
     for path in PAGES_FOLDER.glob("[A-Z]*.*"):
         if path.stem not in LAWS:  # a law that has another name by now
             path.unlink()
-    processes = min(4, os.cpu_count() or 1)
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for _ in tqdm(pool.imap_unordered(_write, LAWS), "laws", len(LAWS), disable=None):  # no bar without a terminal
-            pass
+    workers.for_each(_write, LAWS, "laws")
 
 
 def _write(name: str) -> None:
@@ -122,7 +116,7 @@ def _accuracy(name: str) -> str:
 
 
 def _run(app: Any) -> None:
-    subprocess.run([sys.executable, str(HERE / "law_pages.py")], check=True, env=os.environ | {"JAX_ENABLE_X64": "1"})
+    workers.run(__file__, JAX_ENABLE_X64="1")
 
 
 def _add_contents(app: Any, docname: str, source: list[str]) -> None:

@@ -1,10 +1,13 @@
 """The scripts of `examples/`, run as a user does, at small sizes."""
 
+import ast
+import re
 import runpy
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import matplotlib
 import matplotlib.image
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,6 +38,38 @@ def assert_is_a_picture(path):
     for half in np.array_split(pixels, 2, axis=1):
         assert np.std(half) > 0.02
         assert len(np.unique(half.reshape(-1, 3).round(1), axis=0)) > 5
+
+
+GALLERY = sorted(path.stem for path in (EXAMPLES / "gallery").glob("*.py"))
+
+
+def test_scripts_of_the_gallery_are_short_and_shown():
+    shown = (EXAMPLES.parent / "docs" / "gallery" / "index.md").read_text()
+    listed = [
+        name for block in re.findall(r"^```{thumbnails}\n(.*?)^```", shown, re.M | re.S) for name in block.split()
+    ]
+    assert sorted(listed) == GALLERY
+    for name in GALLERY:
+        text = (EXAMPLES / "gallery" / f"{name}.py").read_text()
+        assert text.count("\n") <= 40, name
+        assert text.endswith(f'plt.savefig("{name}.png")\n')
+        title, caption = ast.get_docstring(ast.parse(text)).split("\n\n")
+        assert len(title) < 45
+        assert caption.endswith(".")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GALLERY)
+def test_gallery(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    before = jax.config.read("jax_enable_x64")
+    jax.config.update("jax_enable_x64", False)
+    try:
+        with matplotlib.rc_context():
+            load(f"gallery/{name}.py")
+    finally:
+        jax.config.update("jax_enable_x64", before)
+    assert_is_a_picture(tmp_path / f"{name}.png")
 
 
 @pytest.mark.parametrize("dtype", ["float32", *further("float64")])
@@ -142,7 +177,7 @@ def test_matrix_of_the_spin_chain():
     np.testing.assert_array_equal(exchange, exchange.T)
     # The known energy of the ground state of 8 spins, and that of the ferromagnet.
     levels = np.linalg.eigvalsh(exchange)
-    np.testing.assert_allclose(levels[[0, -1]], [-3.651093, 2.0], atol=1e-6)
+    np.testing.assert_allclose(levels[[0, -1]], [-3.651093, 2.0], rtol=0, atol=1e-6)
 
 
 def test_spin_chain_refuses_a_single_realisation_at_once(capsys):

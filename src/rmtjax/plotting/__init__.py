@@ -13,6 +13,7 @@ All plots of statistics have in common:
   colour of the spectra and of their band.
 - `ax` says where to draw; the default is a new figure. Each further set of spectra on the same axes has another colour.
 - The axes are returned. For example, `ax.figure.savefig("plot.png", dpi=200)` saves the picture.
+- `plt.style.use("rmtjax.plotting.style")` gives figures of your own the same look.
 - A wrong argument raises a `ValueError` before anything is drawn. Without matplotlib, each plot is an `ImportError`.
 """
 

@@ -19,14 +19,6 @@ LAW_LINES: tuple[dict[str, Any], ...] = (
 REFERENCES = {0: LAW_LINES[3], 1: LAW_LINES[0], 2: LAW_LINES[1], 4: LAW_LINES[2]}
 REFERENCE_NAMES = {0: "independent levels", 1: "β = 1", 2: "β = 2", 4: "β = 4"}
 
-_SETTINGS: dict[Any, Any] = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.labelsize": 12,
-    "xtick.labelsize": 10,
-    "ytick.labelsize": 10,
-}
-
 
 def new_axes(columns: int = 1) -> Any:
     """Axes in a new figure; several are side by side. Matplotlib is imported only here, when something is drawn."""
@@ -37,7 +29,7 @@ def new_axes(columns: int = 1) -> Any:
     # The figure is made outside the context. In a notebook the first figure makes matplotlib interactive, and the
     # context would take this setting back, so that no further figure were shown.
     figure = plt.figure(figsize=(6.4 if columns == 1 else 9.6, 4.0), layout="constrained")
-    with plt.rc_context(_SETTINGS):
+    with plt.style.context("rmtjax.plotting.style"):
         return figure.subplots(1, columns)
 
 

@@ -209,7 +209,9 @@ def test_correlations_are_shrunk_and_variances_given_back():
     assert (found[3] == 0).all()
     weights = np.arange(25.0)
     weighted = shrink(data, standardize=True, weights=weights)
-    np.testing.assert_allclose(np.diagonal(weighted), np.diagonal(np.cov(data.T, aweights=weights)), rtol=1e-12, atol=1e-25)
+    np.testing.assert_allclose(
+        np.diagonal(weighted), np.diagonal(np.cov(data.T, aweights=weights)), rtol=1e-12, atol=1e-25
+    )
 
 
 @pytest.mark.parametrize("method", ["qis", *further(*METHODS[1:-1])])

@@ -1,0 +1,24 @@
+"""How extensions of the manual compute before it is read: a script of its own, with processes side by side."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Collection
+
+from tqdm import tqdm
+
+
+def run(script: str, **environment: str) -> None:
+    """Run a file of this folder in a fresh interpreter. The processes that it starts share the cores."""
+    subprocess.run([sys.executable, script], check=True, env={"OPENBLAS_NUM_THREADS": "1"} | os.environ | environment)
+
+
+def for_each(write: Callable[[str], None], names: Collection[str], title: str) -> None:
+    """Call a function of a module for each name, in as many processes as there are cores, up to four.
+
+    Most of the time goes into compilation, on one core. A terminal shows how many names are done.
+    """
+    with multiprocessing.get_context("spawn").Pool(min(4, os.cpu_count() or 1)) as pool:
+        for _ in tqdm(pool.imap_unordered(write, names), title, len(names), disable=None):
+            pass
