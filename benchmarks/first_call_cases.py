@@ -24,7 +24,7 @@ Prepared = tuple[Callable, tuple]
 SILENT = (
     r"rmtjax\.(adapters|benchmark|testing|plotting)\..*",
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
-    r"rmtjax\.(Circle|Histogram|Interval|Moments|PaddedMatrix|enable_compilation_cache)",
+    r"rmtjax\.(Circle|Histogram|Interval|Moments|PaddedMatrix|cite|enable_compilation_cache)",
     r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|Fit|GoodnessOfFit|HardThreshold)",
     r"rmtjax\.inference\.(LargestRootTest|LikelihoodRatio|MarchenkoPasturFit|SignalRank|SpectraComparison)",
     r"rmtjax\.inference\.(Biwhitened|PopulationSpectrum|RankAboveNoise|levels_near)",

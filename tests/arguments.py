@@ -400,6 +400,7 @@ PACKAGES += ("rmtjax.simulation", "rmtjax.statistics")
 # Their arguments are objects, or numbers for a function of the caller.
 WITHOUT_NUMBERS = {
     "rmtjax.enable_compilation_cache",
+    "rmtjax.cite",
     "rmtjax.inference.spectral_outliers",
     "rmtjax.linalg.sharded_product",
     "rmtjax.statistics.over_samples",

@@ -563,6 +563,7 @@ EXEMPT = {
     "rmtjax.Moments": "run by `rmtjax.simulate with Moments`",
     "rmtjax.benchmark": "a stopwatch, which compiles for itself",
     "rmtjax.enable_compilation_cache": "sets the cache, and computes nothing",
+    "rmtjax.cite": "reads docstrings, and computes nothing",
     "rmtjax.ensembles.Abstract": "abstract; its methods are run by every ensemble",
     "rmtjax.laws.Abstract": "abstract; its methods are run by every law",
     "rmtjax.adapters": "the modules of others, whose own settings decide; their files run them",

@@ -133,6 +133,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.eigh": Call(gauge_invariant, (HERMITIAN,)),
     "rmtjax.eigvalsh": Call(rmt.eigvalsh, (SYMMETRIC,)),
     "rmtjax.enable_compilation_cache": Elsewhere("test_cache.py"),
+    "rmtjax.cite": Elsewhere("test_cite.py"),
     "rmtjax.ensembles.AbstractEnsemble": Elsewhere("ensembles/wigner/test_wigner.py"),
     "rmtjax.ensembles.AbstractNestedEnsemble": Elsewhere("ensembles/wigner/test_wigner.py"),
     "rmtjax.ensembles.AbstractNonHermitianEnsemble": Elsewhere("ensembles/plane/test_ginibre.py"),

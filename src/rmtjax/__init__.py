@@ -21,6 +21,7 @@ from rmtjax import special as special
 from rmtjax import spectra as spectra
 from rmtjax import statistics as statistics
 from rmtjax._cache import enable_compilation_cache as enable_compilation_cache
+from rmtjax._cite import cite as cite
 from rmtjax.ensembles import COE as COE
 from rmtjax.ensembles import CSE as CSE
 from rmtjax.ensembles import CUE as CUE

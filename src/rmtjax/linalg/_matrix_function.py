@@ -81,7 +81,7 @@ def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch
          [0. 3.]]
 
     References:
-        Daleckii and Krein (1965); Higham (2008), Functions of Matrices, theorem 3.11.
+        Daleckii and Krein (1965), Amer. Math. Soc. Transl. 47, 1; Higham (2008), Functions of Matrices, theorem 3.11.
     """
     a = hermitian_part(_checks.square_matrix("a", a))
     # Parameters that f closes over become explicit, so that the rule below can pass on their derivatives.

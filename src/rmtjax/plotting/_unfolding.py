@@ -45,7 +45,7 @@ def unfolding(
         GOE
 
     References:
-        Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, section 3.2.1.
+        Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, 189, section 3.2.1.
     """
     report = unfolded._report if isinstance(unfolded, Spectrum) else None
     if report is None:

@@ -64,7 +64,8 @@ def airy(x: RealLike) -> Airy:
         0.355028 0.278795
 
     References:
-        DLMF, chapter 9: definition 9.2, asymptotic expansions 9.7.
+        Olver et al. (2010), NIST Digital Library of Mathematical Functions, chapter 9: definition 9.2, asymptotic
+        expansions 9.7.
     """
     return Airy(*_compiled(_checks.real("x", x))[:4])
 

@@ -50,7 +50,8 @@ def bessel_j(order: RealLike, x: RealLike) -> Float[Array, "..."]:
         0.513016 0.019563
 
     References:
-        DLMF, equations 10.6.1 (recurrence), 10.17.3 (Hankel's expansion), 10.23.15 (Neumann's series).
+        Olver et al. (2010), NIST Digital Library of Mathematical Functions, equations 10.6.1 (recurrence), 10.17.3
+        (Hankel's expansion), 10.23.15 (Neumann's series).
     """
     order = as_order("order", order)
     x = _checks.real("x", x)

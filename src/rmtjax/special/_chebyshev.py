@@ -55,7 +55,8 @@ def chebyshev_series(
         [0.   0.25 1.  ]
 
     References:
-        Clenshaw (1955), Math. Tables Aids Comput. 9, 118; DLMF 3.11.15.
+        Clenshaw (1955), Math. Tables Aids Comput. 9, 118; Olver et al. (2010), NIST Digital Library of Mathematical
+        Functions, equation 3.11.15.
     """
     terms = coefficients
     if any(isinstance(term, jax.Array | np.ndarray | np.generic) for term in jax.tree.leaves(terms)):

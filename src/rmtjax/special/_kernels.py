@@ -44,7 +44,8 @@ def sine_kernel(x: RealLike, y: RealLike) -> Float[Array, "..."]:
         0.636620
 
     References:
-        Mehta (2004), Random Matrices, equation 6.2.14; Anderson, Guionnet and Zeitouni (2010), theorem 3.1.1.
+        Mehta (2004), Random Matrices, equation 6.2.14; Anderson, Guionnet and Zeitouni (2010), An Introduction to
+        Random Matrices, theorem 3.1.1.
     """
     x, y = _points(x, y)
     t = jnp.pi * (x - y)

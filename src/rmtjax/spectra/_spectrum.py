@@ -260,7 +260,7 @@ class Spectrum(AbstractSpectrum):
             [-1.  -1.   0.5]
 
         References:
-            Süzen (2025), arXiv:2512.22169 (there in the order of the eigensolver's output).
+            Süzen (2025), arXiv:2512.22169, there in the order of the eigensolver's output.
         """
         _checks.choice("arrangement", arrangement, Arrangement)
         if (key is None) == (arrangement == "random"):

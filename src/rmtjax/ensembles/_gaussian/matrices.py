@@ -69,7 +69,8 @@ class GOE(AbstractMatrices):
         (4,) 2.0
 
     References:
-        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), definition 2.5.1.
+        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), An Introduction to Random
+        Matrices, definition 2.5.1.
     """
 
     n: int = eqx.field(static=True)
@@ -110,7 +111,8 @@ class GUE(AbstractMatrices):
         (3, 3) True
 
     References:
-        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), definition 2.5.1.
+        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), An Introduction to Random
+        Matrices, definition 2.5.1.
     """
 
     n: int = eqx.field(static=True)

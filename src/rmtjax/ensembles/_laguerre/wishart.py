@@ -50,8 +50,8 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
         0.0
 
     References:
-        Wishart (1928); Muirhead (1982), Aspects of Multivariate Statistical Theory, section 3.2; Dumitriu and Edelman
-        (2002), J. Math. Phys. 43, 5830, theorem 3.4.
+        Wishart (1928), Biometrika 20A, 32; Muirhead (1982), Aspects of Multivariate Statistical Theory, section 3.2;
+        Dumitriu and Edelman (2002), J. Math. Phys. 43, 5830, theorem 3.4.
     """
 
     n: int = eqx.field(static=True)

@@ -60,8 +60,8 @@ class DysonBrownianMotion(AbstractMotion):
         (3, 3) [-1.  0.  1.]
 
     References:
-        Dyson (1962), J. Math. Phys. 3, 1191; Anderson, Guionnet and Zeitouni (2010), theorem 4.3.2; Mehta (2004),
-        Random Matrices, chapter 9.
+        Dyson (1962), J. Math. Phys. 3, 1191; Anderson, Guionnet and Zeitouni (2010), An Introduction to Random
+        Matrices, theorem 4.3.2; Mehta (2004), Random Matrices, chapter 9.
     """
 
     n: int = eqx.field(static=True)

@@ -45,7 +45,7 @@ class Elliptic(AbstractNonHermitianEnsemble):
 
     References:
         Girko (1986), Theory Probab. Appl. 30, 677; Sommers, Crisanti, Sompolinsky and Stein (1988), Phys. Rev. Lett.
-        60, 1895; for the joint density at β = 2, Fyodorov, Khoruzhenko and Sommers (1997), Phys. Lett. A 226, 46.
+        60, 1895; Fyodorov, Khoruzhenko and Sommers (1997), Phys. Lett. A 226, 46, for the joint density at β = 2.
     """
 
     n: int = eqx.field(static=True)

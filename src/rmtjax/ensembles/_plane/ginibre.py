@@ -44,7 +44,7 @@ class Ginibre(AbstractRotationInvariant):
 
     References:
         Ginibre (1965), J. Math. Phys. 6, 440; Mehta (2004), Random Matrices, chapter 15; Kostlan (1992), Linear Algebra
-        Appl. 162, 385, and Rider (2004), J. Stat. Phys. 114, 1139, for the absolute values.
+        Appl. 162, 385, for the absolute values; Rider (2004), J. Stat. Phys. 114, 1139, for the largest of them.
     """
 
     n: int = eqx.field(static=True)

@@ -46,8 +46,8 @@ class ErdosRenyi(AbstractEnsemble):
         [0. 1. 1. 1.]
 
     References:
-        Erdős and Rényi (1959); Gilbert (1959), Ann. Math. Stat. 30, 1141; Füredi and Komlós (1981), Combinatorica 1,
-        233; Ding and Jiang (2010), Ann. Appl. Probab. 20, 2086, theorems 1 and 2.
+        Erdős and Rényi (1959), Publ. Math. Debrecen 6, 290; Gilbert (1959), Ann. Math. Stat. 30, 1141; Füredi and
+        Komlós (1981), Combinatorica 1, 233; Ding and Jiang (2010), Ann. Appl. Probab. 20, 2086, theorems 1 and 2.
     """
 
     n: int = eqx.field(static=True)

@@ -63,7 +63,8 @@ class Wigner(AbstractSemicircular):
         [1. 1. 1.]
 
     References:
-        Wigner (1955); Anderson, Guionnet and Zeitouni (2010), section 2.1.
+        Wigner (1955), Ann. Math. 62, 548; Anderson, Guionnet and Zeitouni (2010), An Introduction to Random Matrices,
+        section 2.1.
     """
 
     n: int = eqx.field(static=True)

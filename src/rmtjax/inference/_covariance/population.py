@@ -110,8 +110,8 @@ def population_spectrum(
     References:
         Silverstein (1995), J. Multivariate Anal. 55, 331, for the equation; El Karoui (2008), Ann. Statist. 36, 2757,
         for its linear fit; Bai and Silverstein (2004), Ann. Probab. 32, 553, theorem 1.1, for covariance and bias;
-        Ledoit and Wolf (2015), J. Multivariate Anal. 139, 360, and Kong and Valiant (2017), Ann. Statist. 45, 2218, for
-        other estimates.
+        Ledoit and Wolf (2015), J. Multivariate Anal. 139, 360, for another estimate; Kong and Valiant (2017), Ann.
+        Statist. 45, 2218, for a third.
     """
     n = _checks.integer("n", n, at_least=2)
     p = None if p is None else _checks.integer("p", p, at_least=2)

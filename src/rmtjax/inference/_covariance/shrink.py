@@ -158,13 +158,14 @@ def shrink_covariance(
         0.6 1.9
 
     References:
-        Ledoit and Wolf (2022), Bernoulli 28, 1519 (`"qis"`, `"lis"`, `"gis"`); (2020), Ann. Statist. 48, 3043
-        (`"analytical"`); (2004), J. Multivariate Anal. 88, 365. Targets: (2003), J. Empir. Finance 10, 603
-        (`"one-factor"`); (2004), J. Portf. Manag. 30(4), 110 (`"constant-correlation"`). Chen et al. (2010), IEEE
-        Trans. Signal Process. 58, 5016, equation 23 (`"oas"`). Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1,
-        section 8 (`"rie"`). Donoho, Gavish and Johnstone (2018), Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol
-        (2024), arXiv:2410.14413, for weights. Lounici (2014), Bernoulli 20, 1029, and Jurczak and Rohde (2017),
-        Bernoulli 23, 2466, for missing entries.
+        Ledoit and Wolf (2022), Bernoulli 28, 1519, for `"qis"`, `"lis"` and `"gis"`; Ledoit and Wolf (2020), Ann.
+        Statist. 48, 3043, for `"analytical"`; Ledoit and Wolf (2004), J. Multivariate Anal. 88, 365, for
+        `"ledoit-wolf"`; Ledoit and Wolf (2003), J. Empir. Finance 10, 603, for the target `"one-factor"`; Ledoit and
+        Wolf (2004), J. Portf. Manag. 30(4), 110, for `"constant-correlation"`; Chen et al. (2010), IEEE Trans. Signal
+        Process. 58, 5016, equation 23, for `"oas"`; Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1, section 8, for
+        `"rie"`; Donoho, Gavish and Johnstone (2018), Ann. Statist. 46, 1742, table 2, for `"spiked"`; Oriol (2024),
+        arXiv:2410.14413, for weights; Lounici (2014), Bernoulli 20, 1029, for missing entries; Jurczak and Rohde
+        (2017), Bernoulli 23, 2466, for their levels.
     """
     array, valid, rows = with_gaps(data, missing)
     if not unit_diagonal:  # correlations have no unit

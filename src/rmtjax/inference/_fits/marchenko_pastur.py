@@ -164,8 +164,8 @@ def fit_marchenko_pastur(
 
     References:
         Kritchman and Nadler (2008), Chemom. Intell. Lab. Syst. 94, 19, for estimates of the noise that iterate over
-        spikes; Johnstone (2001), Ann. Statist. 29, 295, and Ma (2012), Bernoulli 18, 322, for the edge; Bai and
-        Silverstein (2004), Ann. Probab. 32, 553, for linear statistics.
+        spikes; Johnstone (2001), Ann. Statist. 29, 295, for the edge; Ma (2012), Bernoulli 18, 322, for its constants;
+        Bai and Silverstein (2004), Ann. Probab. 32, 553, for linear statistics.
     """
     n, p = (_checks.integer(name, size, at_least=1) for name, size in (("n", n), ("p", p)))
     _checks.choice("ratio", ratio, Literal["known", "fitted"])

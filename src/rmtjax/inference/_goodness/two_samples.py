@@ -117,8 +117,8 @@ def compare_spectra(
         True
 
     References:
-        Davison and Hinkley (1997), "Bootstrap Methods and their Application", 4.3; Székely and Rizzo (2013), J. Stat.
-        Plan. Inference 143, 1249, for the energy distance.
+        Davison and Hinkley (1997), Bootstrap Methods and their Application, section 4.3; Székely and Rizzo (2013), J.
+        Stat. Plan. Inference 143, 1249, for the energy distance.
     """
     first, second = (checked_values(set_, name=name) for name, set_ in (("a", a), ("b", b)))
     for name, each in (("a", first), ("b", second)):

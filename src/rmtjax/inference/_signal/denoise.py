@@ -122,8 +122,8 @@ def denoise(
     References:
         Gavish and Donoho (2017), IEEE Trans. Inf. Theory 63, 2137, for squares and the nuclear norm, and for the
         operator norm of square matrices; Leeb (2022), Stat. Probab. Lett. 186, 109472, for the operator norm of others;
-        Leeb and Romanov (2021), IEEE Trans. Inf. Theory 67, 3009, and Leeb (2021), SIAM J. Math. Data Sci. 3, 987, for
-        correlated noise.
+        Leeb and Romanov (2021), IEEE Trans. Inf. Theory 67, 3009, for correlated noise; Leeb (2021), SIAM J. Math. Data
+        Sci. 3, 987, for weighted losses.
     """
     _checks.choice("loss", loss, Loss)
     center = bool(_checks.choice("center", center, Literal[False, True]))

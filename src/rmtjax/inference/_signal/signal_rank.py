@@ -138,7 +138,7 @@ def signal_rank(
         Nadler (2011), J. Multivariate Anal. 102, 363; Kritchman and Nadler (2009), IEEE Trans. Signal Process. 57,
         3930; Chiani (2014), J. Multivariate Anal. 129, 69; Dobriban and Owen (2019), J. R. Stat. Soc. B 81, 163; Gavish
         and Donoho (2014), IEEE Trans. Inf. Theory 60, 5040; Buja and Eyuboglu (1992), Multivariate Behav. Res. 27, 509,
-        and Dobriban (2020), Ann. Statist. 48, 2824, for permutations; Hong, Sheng and Dobriban (2020),
+        for permutations; Dobriban (2020), Ann. Statist. 48, 2824, for when they work; Hong, Sheng and Dobriban (2020),
         arXiv:2012.02985, for random signs.
     """
     array, valid, kept = with_gaps(data, missing, Literal["drop"])

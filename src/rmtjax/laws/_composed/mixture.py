@@ -31,7 +31,8 @@ class Mixture(AbstractSpectralLaw):
         0.625
 
     References:
-        Anderson, Guionnet and Zeitouni (2010), section 2.1, for the limit laws that are mixed.
+        Anderson, Guionnet and Zeitouni (2010), An Introduction to Random Matrices, section 2.1, for the limit laws that
+        are mixed.
     """
 
     weights: Annotated[Float[Array, " k"], _checks.PROBABILITIES]

@@ -65,7 +65,8 @@ def circular_power_spectrum(waves: RealLike, n: int, beta: DysonIndexOrZero) -> 
         ['0.1006', '0.0671', '0.1006']
 
     References:
-        Riser, Osipov and Kanzieper (2017), Phys. Rev. Lett. 118, 204101, and (2020), Ann. Phys. 413, 168065, for β = 2.
+        Riser, Osipov and Kanzieper (2017), Phys. Rev. Lett. 118, 204101, for β = 2; Riser, Osipov and Kanzieper (2020),
+        Ann. Phys. 413, 168065, in more detail.
     """
     n, beta = _checks.integer("n", n, at_least=2), _checks.dyson_index(beta, DysonIndexOrZero)
     k = _checks.real("waves", waves)

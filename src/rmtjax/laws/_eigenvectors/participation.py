@@ -37,7 +37,8 @@ def mean_inverse_participation_ratio(n: int, beta: DysonIndex, q: RealLike = 2.0
         0.3000 0.2000
 
     References:
-        Brody et al. (1981), Rev. Mod. Phys. 53, 385, section VII.A; Haake (2010), chapter 4.
+        Brody et al. (1981), Rev. Mod. Phys. 53, 385, section VII.A; Haake (2010), Quantum signatures of chaos, chapter
+        4.
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta)
     exponents = _checks.real("q", q)

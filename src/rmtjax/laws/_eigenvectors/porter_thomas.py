@@ -78,7 +78,8 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
         0.01008 0.81818
 
     References:
-        Brody et al. (1981), Rev. Mod. Phys. 53, 385, section VII.A; Haake (2010), chapter 4.
+        Brody et al. (1981), Rev. Mod. Phys. 53, 385, section VII.A; Haake (2010), Quantum signatures of chaos, chapter
+        4.
     """
 
     n: int = eqx.field(static=True)

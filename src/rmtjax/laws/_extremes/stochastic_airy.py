@@ -152,10 +152,10 @@ class StochasticAiry(AbstractLogarithmicLaw):
 
     References:
         Ramírez, Rider and Virág (2011), J. Am. Math. Soc. 24, 919; Bloemendal and Virág (2013), Probab. Theory Relat.
-        Fields 156, 795, theorem 1.7; Trogdon and Zhang (2024), SIGMA 20, 005, for another scheme of solution. Tails:
-        Borot, Eynard, Majumdar and Nadal (2011), J. Stat. Mech. P11024; Dumaz and Virág (2013), Ann. Inst. H. Poincaré
-        Probab. Stat. 49, 915; Forrester (2012), J. Phys. A 45, 075206; Borot and Nadal (2012), Random Matrices Theory
-        Appl. 1, 1250006.
+        Fields 156, 795, theorem 1.7; Trogdon and Zhang (2024), SIGMA 20, 005, for another scheme of solution; Borot,
+        Eynard, Majumdar and Nadal (2011), J. Stat. Mech. 2011, P11024, and the next three, for tails; Dumaz and Virág
+        (2013), Ann. Inst. H. Poincaré Probab. Stat. 49, 915; Forrester (2012), J. Phys. A 45, 075206; Borot and Nadal
+        (2012), Random Matrices Theory Appl. 1, 1250006.
     """
 
     _highest_order = 20

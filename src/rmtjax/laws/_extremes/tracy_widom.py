@@ -176,9 +176,10 @@ class TracyWidom(AbstractTabulatedLaw):
         -1.77109 0.41322 -481.19 0.4776
 
     References:
-        Tracy and Widom (1994), Commun. Math. Phys. 159, 151; (1996), 177, 727; Ramírez, Rider and Virág (2011), J. Am.
-        Math. Soc. 24, 919, for the stochastic Airy operator; Bornemann (2010), Markov Process. Relat. Fields 16, 803;
-        Dieng and Tracy (2011), in Random Matrices, Random Processes and Integrable Systems, for further levels.
+        Tracy and Widom (1994), Commun. Math. Phys. 159, 151; Tracy and Widom (1996), Commun. Math. Phys. 177, 727;
+        Ramírez, Rider and Virág (2011), J. Am. Math. Soc. 24, 919, for the stochastic Airy operator; Bornemann (2010),
+        Markov Process. Relat. Fields 16, 803; Dieng and Tracy (2011), in Random Matrices, Random Processes and
+        Integrable Systems, for further levels.
     """
 
     _highest_order = 20

@@ -107,7 +107,7 @@ class FreePolynomial(AbstractLawOfEquation):
     References:
         Belinschi, Mai and Speicher (2017), J. reine angew. Math. 732, 21; Helton, Rashidi Far and Speicher (2007), Int.
         Math. Res. Notices, rnm086, for the equation; Shlyakhtenko and Skoufranis (2015), Trans. Amer. Math. Soc. 367,
-        for the support; Arizmendi, Cébron, Speicher and Yin (2021), arXiv:2107.11507, for atoms.
+        6267, for the support; Arizmendi, Cébron, Speicher and Yin (2021), arXiv:2107.11507, for atoms.
     """
 
     coefficients: Annotated[Float[Array, " k"], _checks.ALL_FINITE]  # all real parts, then if complex imaginary parts

@@ -41,7 +41,7 @@ class FreeSum(AbstractFreeConvolution):
 
     References:
         Voiculescu (1986), J. Funct. Anal. 66, 323; Belinschi and Bercovici (2007), J. Anal. Math. 101, 357, theorem
-        4.1; Bercovici and Voiculescu (1998), theorem 7.4, for atoms.
+        4.1; Bercovici and Voiculescu (1998), Oper. Theory Adv. Appl. 104, 37, theorem 7.4, for atoms.
     """
 
     a: AbstractSpectralLaw

@@ -83,8 +83,8 @@ class CircularLaw(AbstractRadialLaw):
         0.25
 
     References:
-        Girko (1985), Theory Probab. Appl. 29, 694; Tao and Vu (2010), Ann. Probab. 38, 2023, theorem 1.10; for the
-        ring, Fischmann, Bruzda, Khoruzhenko, Sommers and Życzkowski (2012), J. Phys. A 45, 075203.
+        Girko (1985), Theory Probab. Appl. 29, 694; Tao and Vu (2010), Ann. Probab. 38, 2023, theorem 1.10; Fischmann,
+        Bruzda, Khoruzhenko, Sommers and Życzkowski (2012), J. Phys. A 45, 075203, for the ring.
     """
 
     radius: Annotated[Float[Array, ""], _checks.POSITIVE]

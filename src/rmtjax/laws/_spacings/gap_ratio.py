@@ -61,7 +61,8 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
         1.24960 0.46005 0.53590
 
     References:
-        Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101, equation 7; Oganesyan and Huse (2007).
+        Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101, equation 7; Oganesyan and Huse (2007),
+        Phys. Rev. B 75, 155111.
     """
 
     beta: Annotated[Float[Array, ""], _checks.POSITIVE]
@@ -127,7 +128,8 @@ class PoissonGapRatio(AbstractLaw):
         0.66667 0.38629
 
     References:
-        Oganesyan and Huse (2007), Phys. Rev. B 75, 155111, section III; Atas et al. (2013), equation 3.
+        Oganesyan and Huse (2007), Phys. Rev. B 75, 155111, section III; Atas et al. (2013), Phys. Rev. Lett. 110,
+        084101, equation 3.
     """
 
     def _support(self) -> tuple[Array, Array]:

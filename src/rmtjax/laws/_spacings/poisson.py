@@ -31,7 +31,7 @@ class PoissonSpacing(AbstractGeneralizedGamma):
         0.36788 0.91970
 
     References:
-        Berry and Tabor (1977), Proc. R. Soc. Lond. A 356, 375; Mehta (2004), section 1.4.
+        Berry and Tabor (1977), Proc. R. Soc. Lond. A 356, 375; Mehta (2004), Random Matrices, section 1.4.
     """
 
     order: int = eqx.field(static=True)

@@ -36,8 +36,8 @@ class WignerSurmise(AbstractGeneralizedGamma):
         0.71619 0.04321 0.27324
 
     References:
-        Wigner (1957); Mehta (2004), Random Matrices, equation 1.5.1 (β = 1); Forrester (2010), Log-gases and
-        random matrices, section 1.8.
+        Wigner (1957), Conference on Neutron Physics by Time-of-Flight; Mehta (2004), Random Matrices, equation 1.5.1 (β
+        = 1); Forrester (2010), Log-gases and random matrices, section 1.8.
     """
 
     beta: Annotated[Float[Array, ""], _checks.POSITIVE]

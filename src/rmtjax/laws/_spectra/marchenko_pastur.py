@@ -179,7 +179,8 @@ class MarchenkoPastur(AbstractMarchenkoPastur):
         0.50 0.15915 11.0
 
     References:
-        Marčenko and Pastur (1967); Bai and Silverstein (2010), equation 3.1.1 and lemma 3.1.
+        Marčenko and Pastur (1967), Math. USSR Sb. 1, 457; Bai and Silverstein (2010), Spectral Analysis of Large
+        Dimensional Random Matrices, equation 3.1.1 and lemma 3.1.
     """
 
     ratio: Annotated[Float[Array, ""], _checks.POSITIVE]

@@ -55,7 +55,8 @@ class Semicircle(AbstractSpectralLaw):
         0.31831 1.0 2.0
 
     References:
-        Wigner (1955); Anderson, Guionnet and Zeitouni (2010), equation 2.1.3 and lemma 2.1.3.
+        Wigner (1955), Ann. Math. 62, 548; Anderson, Guionnet and Zeitouni (2010), An Introduction to Random Matrices,
+        equation 2.1.3 and lemma 2.1.3.
     """
 
     radius: Annotated[Float[Array, ""], _checks.POSITIVE]

@@ -124,8 +124,8 @@ class Covariance(AbstractReducer):
         (2, 2) True
 
     References:
-        Merging: Pébay, Terriberry, Kolla and Bennett (2016), Computational Statistics 31, 1305. The variance of r:
-        Stuart and Ord (1994), Kendall's Advanced Theory of Statistics 1, chapter 10.
+        Pébay, Terriberry, Kolla and Bennett (2016), Computational Statistics 31, 1305, for merging; Stuart and Ord
+        (1994), Kendall's Advanced Theory of Statistics 1, chapter 10, for the variance of r.
     """
 
     def init(self, draw: PyTree) -> _State:

@@ -67,8 +67,8 @@ class Histogram(AbstractReducer):
         500 True
 
     References:
-        Half-open bins: the convention of `numpy.histogram`. The variance of a ratio of means: Cochran (1977), Sampling
-        Techniques, chapter 6.
+        Cochran (1977), Sampling Techniques, chapter 6, for the variance of a ratio of means; the convention of
+        half-open bins is that of `numpy.histogram`.
     """
 
     edges: Annotated[Float[Array, " k+1"], _checks.STRICTLY_ASCENDING]

@@ -90,8 +90,8 @@ class Jackknife(AbstractReducer, Generic[T]):
         True 32
 
     References:
-        Quenouille (1956), Biometrika 43, 353; Tukey (1958), Annals of Mathematical Statistics 29, 614. Blocks of
-        unequal sizes: Busing, Meijer and van der Leeden (1999), Statistics and Computing 9, 3.
+        Quenouille (1956), Biometrika 43, 353; Tukey (1958), Annals of Mathematical Statistics 29, 614; Busing, Meijer
+        and van der Leeden (1999), Statistics and Computing 9, 3, for blocks of unequal sizes.
     """
 
     statistic: Callable[[Any], T]

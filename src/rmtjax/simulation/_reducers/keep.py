@@ -53,7 +53,7 @@ class Keep(AbstractReducer):
         (3, 4) 1000
 
     References:
-        Threefry: Salmon, Moraes, Dror and Shaw (2011), Proc. SC11, article 16.
+        Salmon, Moraes, Dror and Shaw (2011), Proc. SC11, article 16, for Threefry.
     """
 
     k: int = eqx.field(static=True)

@@ -75,8 +75,8 @@ class Quantiles(AbstractReducer):
         True True
 
     References:
-        Cells of relative width that are joined in pairs as they become too many: Epicoco, Melle, Cafaro, Pulimeno and
-        Morleo (2020), IEEE Access 8, 147604.
+        Epicoco, Melle, Cafaro, Pulimeno and Morleo (2020), IEEE Access 8, 147604, for cells of relative width that are
+        joined in pairs as they become too many.
     """
 
     probabilities: Annotated[Float[Array, " q"], _PROBABILITIES]

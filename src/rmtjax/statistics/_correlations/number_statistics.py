@@ -56,7 +56,7 @@ def number_variance(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."
         [0.25 0.  ]
 
     References:
-        Mehta (2004), Random Matrices, section 16.1; Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299,
+        Mehta (2004), Random Matrices, section 16.1; Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, 189,
         equation 3.47.
     """
     return _averages("number_variance", levels, lengths)

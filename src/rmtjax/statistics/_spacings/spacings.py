@@ -75,7 +75,7 @@ def gap_ratios(levels: LevelsLike, order: int = 1, *, ties: Ties = "drop") -> Ma
 
     References:
         Oganesyan and Huse (2007), Phys. Rev. B 75, 155111; Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett.
-        110, 084101; for order > 1 Tekur, Bhosale and Santhanam (2018), Phys. Rev. B 98, 104305.
+        110, 084101; Tekur, Bhosale and Santhanam (2018), Phys. Rev. B 98, 104305, for order > 1.
     """
     _checks.choice("ties", ties, Ties)
     spectra = checked(levels)

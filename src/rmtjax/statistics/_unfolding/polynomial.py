@@ -58,7 +58,8 @@ def unfold_polynomial(levels: LevelsLike, degree: int, *, pooled: bool = True, d
         1.00
 
     References:
-        Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, section 3.2.1; Forsythe (1957), J. SIAM 5, 74.
+        Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, 189, section 3.2.1; Forsythe (1957), J. SIAM 5,
+        74.
     """
     degree = _checks.integer("degree", degree, at_least=1)
     spectra = off_circle(checked(levels))

@@ -54,7 +54,7 @@ def unfold(levels: LevelsLike, law: HasCdf | Callable[[Array], ArrayLike]) -> Sp
         1.00, off by 0.8 levels
 
     References:
-        Mehta (2004), Random Matrices, section 1.4; Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299,
+        Mehta (2004), Random Matrices, section 1.4; Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, 189,
         section 3.2.1.
     """
     spectra = off_circle(checked(levels))
