@@ -12,7 +12,7 @@ PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3 pyth
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-core test-oldest test-newest check docs bench first-call doctor clean
+.PHONY: help demo test test-slow test-core test-oldest test-newest check docs bench bench-peers first-call doctor clean
 
 help:
 	@echo "make demo       install and draw Wigner's cat"
@@ -24,6 +24,7 @@ help:
 	@echo "make check      style, types, layers, manual"
 	@echo "make docs       the manual, in docs/_build/html"
 	@echo "make bench      the benchmark cases, sized for this machine, and the cat against its plain loop"
+	@echo "make bench-peers  the same work in other packages, in .venv-peers: answers first, then times"
 	@echo "make first-call what the first call of every public name costs (an hour; ONLY=GOE for a part)"
 	@echo "make doctor     what is installed, how it is set, and whether it computes right"
 	@echo "make clean      remove the environment, caches and built files"
@@ -76,6 +77,11 @@ docs: $(VENV)/.installed-test $(VENV)/.installed-docs
 	@[ -t 1 ] || quiet=-q; $(BIN)/sphinx-build -W --keep-going $$quiet -j auto -b html docs docs/_build/html
 	@echo "The manual is docs/_build/html/index.html"
 
+# The peers have an environment of their own.
+bench-peers:
+	$(MAKE) .venv-peers/.installed-peers VENV=.venv-peers
+	OPENBLAS_NUM_THREADS=1 .venv-peers/bin/python benchmarks/peers.py
+
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m rmtjax.benchmark
 	$(BIN)/python benchmarks/cat_baseline.py
@@ -87,7 +93,7 @@ doctor: $(VENV)/.installed-test
 	$(BIN)/python -m rmtjax.doctor
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest .jax_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache docs/_build dist
+	rm -rf $(VENV) .venv-oldest .venv-newest .venv-peers .jax_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache docs/_build dist
 
 $(VENV)/pyvenv.cfg:
 	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 with venv found; name one with PYTHON=/path/to/python." >&2; exit 1; }

@@ -25,7 +25,7 @@ def test_extras_exist():
     extras = PROJECT["project"]["optional-dependencies"]
     (everything,) = extras["all"]
     named = everything.removeprefix("rmtjax[").removesuffix("]").split(",")
-    assert extras.keys() - {"cuda12", "cuda13", "all", "test", "data", "docs", "lint", "bench"} == {*named}
+    assert extras.keys() - {"cuda12", "cuda13", "all", "test", "data", "docs", "lint", "bench", "peers"} == {*named}
 
 
 def test_public_names_and_parameters_are_frozen():
