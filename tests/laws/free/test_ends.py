@@ -42,11 +42,12 @@ def test_the_density_vanishes_at_an_end_close_to_an_atom():
 
 @pytest.mark.slow
 def test_every_program_finds_the_same_end_next_to_the_end_of_a_part():
-    # The subordinate points of the upper ends are as near as 2e-8 to the end of the product.
+    # The subordinate points of the upper ends are as near as 2e-8 to the end of the product, so that rounding moves the
+    # ends by up to eps/√2e-8 = 1.6e-12 of themselves.
     for points, weights, ratio, scale, radius in (
         ([0.88646, 2.77344], [0.44476, 0.55524], 2.05191, 1.04352, 0.22097),
         ([1.57979, 1.62979], [0.33328, 0.66672], 4.8815, 0.64101, 0.8664),
     ):
         law = FreeSum(FreeProduct(Empirical(points, weights), MarchenkoPastur(ratio, scale)), Semicircle(radius))
         ends = np.asarray(law.support())
-        np.testing.assert_allclose(law.breakpoints()[np.array([0, -1])], ends, rtol=0, atol=16 * EPS * ends[1])
+        np.testing.assert_allclose(law.breakpoints()[np.array([0, -1])], ends, rtol=0, atol=1e4 * EPS * ends[1])

@@ -95,8 +95,11 @@ def test_transforms_and_moments_of_closed_forms(name):
     np.testing.assert_allclose(law.var(), closed.var(), 1e-13)
     np.testing.assert_allclose(np.sum(law.atoms()[1]), np.sum(closed.atoms()[1]), rtol=0, atol=1e-15)
     if isinstance(closed, rmt.laws.AbstractSpectralLaw):
-        z = jnp.array([0.3 + 1e-16j, 1.0 + 1e-9j, 1.2 + 0.1j, -1.0 + 1.0j, 3.0 + 10.0j])
-        np.testing.assert_allclose(law.stieltjes(z), closed.stieltjes(z), 2e-13)
+        z = np.array([0.3 + 1e-16j, 1.0 + 1e-9j, 1.2 + 0.1j, -1.0 + 1.0j, 3.0 + 10.0j])
+        exact = closed.stieltjes(z)
+        # A point that is moved by 16 ulp of the scale, which counts beside an end.
+        moved = np.abs(closed.stieltjes(z + 32 * np.finfo(float).eps) - exact)
+        assert (np.abs(law.stieltjes(z) - exact) < 2e-13 * np.abs(exact) + moved).all()
 
 
 def test_small_tails_have_their_digits():
