@@ -22,7 +22,8 @@ import workers
 HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE.parent / "examples" / "gallery"
 PAGES = HERE / "gallery"
-_BLOCK = re.compile(r"^```{thumbnails}\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+# In the index: names of scripts.
+BLOCK = re.compile(r"^```{thumbnails}\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
 def title_caption_code(name: str) -> tuple[str, str, str]:
@@ -47,7 +48,7 @@ def _write(name: str) -> None:
     plt.close("all")
     matplotlib.image.thumbnail(f"{name}.png", f"small_{name}.png", scale=0.4)
     title, caption, code = title_caption_code(name)
-    Path(f"{name}.md").write_text(f"""# {title}
+    text = f"""# {title}
 
 ```{{figure}} {name}.png
 {caption}
@@ -57,7 +58,8 @@ def _write(name: str) -> None:
 
 ```python
 {code}```
-""")
+"""
+    workers.update(PAGES / f"{name}.md", text)
 
 
 def write() -> None:
@@ -85,7 +87,7 @@ def _thumbnails(block: re.Match[str]) -> str:
 
 def _add_thumbnails(app: Any, docname: str, source: list[str]) -> None:
     if docname == "gallery/index":
-        source[0] = _BLOCK.sub(_thumbnails, source[0])
+        source[0] = BLOCK.sub(_thumbnails, source[0])
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -43,15 +43,11 @@ def write() -> None:
 
 
 def _write(name: str) -> None:
-    """One page. What is up to date by its text is left alone, so that Sphinx does not read it again."""
     import law_pictures
 
     page = LAWS[name]
     law_pictures.draw(page, PAGES_FOLDER / f"{name}.png")
-    text = _text(name, page)
-    target = PAGES_FOLDER / f"{name}.md"
-    if not target.exists() or target.read_text() != text:
-        target.write_text(text)
+    workers.update(PAGES_FOLDER / f"{name}.md", _text(name, page))
 
 
 def _text(name: str, page: Law) -> str:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -22,3 +23,9 @@ def for_each(write: Callable[[str], None], names: Collection[str], title: str) -
     with multiprocessing.get_context("spawn").Pool(min(4, os.cpu_count() or 1)) as pool:
         for _ in tqdm(pool.imap_unordered(write, names), title, len(names), disable=None):
             pass
+
+
+def update(page: Path, text: str) -> None:
+    """Write a page. One that has this text is left alone, so that Sphinx does not read it again."""
+    if not page.exists() or page.read_text() != text:
+        page.write_text(text)

@@ -1,6 +1,7 @@
 """`rmt.cite`, and the form of the sources in docstrings that it reads."""
 
 import ast
+import inspect
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax import _cite
+from tests.test_architecture import PUBLIC_NAMES
 
 PACKAGE = Path(rmt.__file__).parent
 # What a section may say besides: where else to look.
@@ -63,6 +65,12 @@ def test_entries():
     for entry in written.split("\n\n"):
         assert entry.count("{") == entry.count("}")
         assert "author = {" in entry
+
+
+def test_every_public_name_passes_its_sources_on():
+    named = [name for name, thing in PUBLIC_NAMES.items() if "\nReferences:\n" in (inspect.getdoc(thing) or "")]
+    assert len(named) > 150
+    assert [name for name in named if rmt.cite(PUBLIC_NAMES[name]).count("@") < 2] == []
 
 
 def test_other_objects_are_refused():

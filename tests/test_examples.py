@@ -1,6 +1,6 @@
-"""The scripts of `examples/`, run as a user does, at small sizes."""
+"""The scripts of `examples/` and the lines of the cheat sheet, run as a user does, at small sizes."""
 
-import ast
+import importlib
 import re
 import runpy
 from pathlib import Path
@@ -17,6 +17,7 @@ import rmtjax as rmt
 from tests.cases import further
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+DOCS = EXAMPLES.parent / "docs"
 
 
 def load(name):
@@ -43,17 +44,16 @@ def assert_is_a_picture(path):
 GALLERY = sorted(path.stem for path in (EXAMPLES / "gallery").glob("*.py"))
 
 
-def test_scripts_of_the_gallery_are_short_and_shown():
-    shown = (EXAMPLES.parent / "docs" / "gallery" / "index.md").read_text()
-    listed = [
-        name for block in re.findall(r"^```{thumbnails}\n(.*?)^```", shown, re.M | re.S) for name in block.split()
-    ]
-    assert sorted(listed) == GALLERY
+def test_scripts_of_the_gallery_are_short_and_shown(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    gallery_pages = importlib.import_module("gallery_pages")
+    blocks = gallery_pages.BLOCK.findall((DOCS / "gallery" / "index.md").read_text())
+    assert sorted(name for block in blocks for name in block.split()) == GALLERY
     for name in GALLERY:
         text = (EXAMPLES / "gallery" / f"{name}.py").read_text()
         assert text.count("\n") <= 40, name
         assert text.endswith(f'plt.savefig("{name}.png")\n')
-        title, caption = ast.get_docstring(ast.parse(text)).split("\n\n")
+        title, caption, _ = gallery_pages.title_caption_code(name)
         assert len(title) < 45
         assert caption.endswith(".")
 
@@ -383,3 +383,18 @@ def test_add_spectra(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("atoms ")[1].split(",")[0] for line in lines] == ["0.00", "0.00", "0.40", "0.30"]
     assert max(float(line.split()[-1]) for line in lines) < 0.04
+
+
+def test_every_line_of_the_cheat_sheet():
+    text = (DOCS / "cheat_sheet.md").read_text()
+    (cell,) = re.findall(r"^```{code-cell} ipython3\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    lines = [line for row in rows for line in re.findall(r"`([^`]+)`", row)]
+    settings = [line for line in lines if "enable_compilation_cache" in line or "jax.config" in line]
+    assert len(lines) > 40
+    assert len(settings) == 2  # which belong to the whole process, and have their own tests
+    names = {}
+    exec(cell, names)
+    for line in lines:
+        if line not in settings:
+            eval(line, names)

@@ -14,7 +14,7 @@ import rmtjax as rmt
 
 plt.style.use("rmtjax.plotting.style")
 s = jnp.linspace(0.02, 4, 100)
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.2), sharey=True)
+figure, axes = plt.subplots(1, 4, figsize=(12, 3.5), sharey=True)
 axes[0].plot(s, poisson.pmf(np.arange(5)[None], np.asarray(s)[:, None]))
 axes[0].set_title("independent levels")
 for ax, beta in zip(axes[1:], (1, 2, 4), strict=True):

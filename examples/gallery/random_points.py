@@ -19,7 +19,7 @@ circles = {
     "β = 2": rmt.CUE(n).eigenphases(key),
     "β = 100": rmt.CircularBeta(n, 100).eigenphases(key),
 }
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.2))
+figure, axes = plt.subplots(1, 4, figsize=(12, 3.5))
 for ax, (name, phases) in zip(axes, circles.items(), strict=True):
     ax.add_artist(plt.Circle((0, 0), 1, fill=False, color="0.8"))
     ax.plot(jnp.cos(phases), jnp.sin(phases), "o", markersize=4)

@@ -18,7 +18,7 @@ ensembles = [
     rmt.GinibreProduct(300, 3, beta=2),
     rmt.Spherical(300, beta=2),
 ]
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.2))
+figure, axes = plt.subplots(1, 4, figsize=(12, 3.5))
 for ax, ensemble in zip(axes, ensembles, strict=True):
     levels = ensemble.eigenvalues(jax.random.key(0))
     plotting.complex_levels(levels, law=ensemble.law(), ax=ax, markersize=2)

@@ -3,11 +3,12 @@
 import dataclasses
 import inspect
 import re
+import string
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from rmtjax import _refusal
+from rmtjax import _checks
 from rmtjax._version import __version__
 
 _SECTION = re.compile(r"^References:\n((?:    .*\n?|\n)*)", re.MULTILINE)
@@ -60,7 +61,7 @@ def _parts(thing: Any) -> Iterator[Any]:
     """An object's class or the function itself, and those of the objects in its fields."""
     documented = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
     if not getattr(documented, "__module__", "").startswith("rmtjax"):
-        raise _refusal.refusal("objects", "be functions, classes or objects of rmtjax", thing)
+        raise _checks.refusal("objects", "be functions, classes or objects of rmtjax", thing)
     yield documented
     if dataclasses.is_dataclass(thing) and not inspect.isclass(thing):
         for field in dataclasses.fields(thing):
@@ -87,7 +88,7 @@ def _add(entries: dict[str, tuple[str, dict[str, str]]], kind: str, fields: dict
     author = unicodedata.normalize("NFKD", fields["author"].split(" and ")[0])
     stem = "".join(letter for letter in author if letter.isascii() and letter.isalpha()).lower() + fields["year"]
     place = lambda each: {name: value for name, value in each.items() if name != "note"}
-    for letter in ("", *"bcdefghij"):
+    for letter in ("", *string.ascii_lowercase[1:]):
         known = entries.setdefault(stem + letter, (kind, fields))
         if place(known[1]) == place(fields):
             return
