@@ -20,7 +20,14 @@ for beta in (1, 2):
     )[0]
     draws = edge.standardize(rmt.simulate(smallest, jax.random.key(0), 4000))
     x = jnp.linspace(0.01, jnp.quantile(draws, 0.99), 200)
-    ax.hist(draws, 50, range=(0, x[-1]), density=True, color=f"C{beta}", alpha=0.3)
+    ax.hist(
+        draws,
+        50,
+        range=(0, float(x[-1])),
+        density=True,
+        color=f"C{beta}",
+        alpha=0.3,
+    )
     ax.plot(x, edge.law.pdf(x), color=f"C{beta}", label=f"β = {beta}")
 ax.set(xlabel="smallest level, standardised", ylabel="density")
 ax.legend()
