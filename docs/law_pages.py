@@ -1,8 +1,9 @@
 """Sphinx extension: a page for each law, with its picture and its recorded accuracy, in docs/laws.
 
-Before Sphinx reads the manual this file runs as a script of its own, in 64 bits. It writes `laws/<Name>.md` and
-`laws/<Name>.png` for every law of `tests/instances.py`. The pages of the rooms, such as `laws/spectra.md`, are written
-by hand; their tables are added here, so that they name no file that a plain checkout lacks.
+Before Sphinx reads the manual this file runs as a script of its own. It writes `laws/<Name>.md` and `laws/<Name>.png`
+for every law of `tests/instances.py`, from records of curves and of errors. The pages of the rooms, such as
+`laws/spectra.md`, are written by hand; their tables are added here, so that they name no file that a plain checkout
+lacks.
 """
 
 import sys
@@ -46,7 +47,7 @@ def _write(name: str) -> None:
     import law_pictures
 
     page = LAWS[name]
-    law_pictures.draw(page, PAGES_FOLDER / f"{name}.png")
+    law_pictures.draw(law_pictures.recorded()[name], page.quantity, PAGES_FOLDER / f"{name}.png")
     workers.update(PAGES_FOLDER / f"{name}.md", _text(name, page))
 
 
@@ -112,7 +113,7 @@ def _accuracy(name: str) -> str:
 
 
 def _run(app: Any) -> None:
-    workers.run(__file__, JAX_ENABLE_X64="1")
+    workers.run(__file__)
 
 
 def _add_contents(app: Any, docname: str, source: list[str]) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 
-def run(script: str, **environment: str) -> None:
+def run(script: str) -> None:
     """Run a file of this folder in a fresh interpreter. The processes that it starts share the cores."""
-    subprocess.run([sys.executable, script], check=True, env={"OPENBLAS_NUM_THREADS": "1"} | os.environ | environment)
+    subprocess.run([sys.executable, script], check=True, env={"OPENBLAS_NUM_THREADS": "1"} | os.environ)
 
 
 def for_each(write: Callable[[str], None], names: Collection[str], title: str) -> None:

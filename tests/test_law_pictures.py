@@ -1,0 +1,36 @@
+"""The recorded curves that the manual draws are those of the laws."""
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.instances import LAWS
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@pytest.fixture
+def pictures(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    return importlib.import_module("law_pictures")
+
+
+def test_every_law_has_its_curves(pictures):
+    assert {name: curves["expressions"].tolist() for name, curves in pictures.recorded().items()} == {
+        name: list(law.curves) for name, law in LAWS.items()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAWS)
+def test_recorded_curves_are_those_of_the_law(pictures, name):
+    recorded, computed = pictures.recorded()[name], pictures.computed(LAWS[name])
+    assert recorded.keys() == computed.keys()
+    for part in recorded.keys() - {"expressions", "bars", "bins", "dots", "below", "tail"}:
+        size = np.abs(computed[part]).max(initial=0.0, where=np.isfinite(computed[part]))
+        np.testing.assert_allclose(recorded[part], computed[part], rtol=1e-3, atol=1e-4 * size, err_msg=part)
+    if "tail" in recorded:
+        seen = computed["tail"] > 1e-12
+        np.testing.assert_allclose(recorded["tail"][seen], computed["tail"][seen], rtol=2e-3, err_msg="tail")
