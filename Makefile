@@ -12,7 +12,7 @@ PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3 pyth
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-core test-oldest test-newest check docs bench bench-peers first-call doctor clean
+.PHONY: help demo test test-slow test-core test-oldest test-newest check docs site bench bench-peers first-call doctor clean
 
 help:
 	@echo "make demo       install and draw Wigner's cat"
@@ -21,8 +21,9 @@ help:
 	@echo "make test-oldest  the suite with the lowest versions that pyproject.toml allows, in .venv-oldest (TARGET=test-core for"
 	@echo "                a part of minutes)"
 	@echo "make test-newest  the suite with the newest versions, in .venv-newest (PYTHON=… for a newer interpreter)"
-	@echo "make check      style, types, layers, manual"
+	@echo "make check      style, types, layers, spelling, manual"
 	@echo "make docs       the manual, in docs/_build/html"
+	@echo "make site       the manual beside those of other versions, in SITE=docs/_build/site"
 	@echo "make bench      the benchmark cases, sized for this machine, and the cat against its plain loop"
 	@echo "make bench-peers  the same work in other packages, in .venv-peers: answers first, then times"
 	@echo "make first-call what the first call of every public name costs (an hour; ONLY=GOE for a part)"
@@ -70,12 +71,19 @@ check: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-docs
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(BIN)/codespell src tests docs examples benchmarks scripts README.md CHANGELOG.md CONTRIBUTING.md
 	@$(MAKE) --no-print-directory docs
 
 # In a terminal it says how far it is.
 docs: $(VENV)/.installed-test $(VENV)/.installed-docs
 	@[ -t 1 ] || quiet=-q; $(BIN)/sphinx-build -W --keep-going $$quiet -j auto -b html docs docs/_build/html
 	@echo "The manual is docs/_build/html/index.html"
+
+# The manual beside those of other versions, as a web server shows them.
+SITE := docs/_build/site
+site: docs
+	mkdir -p $(SITE)
+	$(BIN)/python docs/site_of_versions.py $(SITE)
 
 # The peers have an environment of their own.
 bench-peers:

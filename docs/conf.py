@@ -32,10 +32,12 @@ version = release
 
 sys.path.insert(0, str(HERE))
 extensions = [
+    "cheat_sheet_pdf",
     "docstrings",
     "formulas",
     "gallery_pages",
     "law_pages",
+    "notebooks",
     "pictures",
     "references",
     "search_words",
@@ -51,6 +53,7 @@ html_theme = "furo"
 html_title = f"rmtjax {release}"
 html_static_path = ["_static"]
 html_css_files = ["manual.css"]
+html_js_files = ["versions.js"]
 
 myst_enable_extensions = ["amsmath", "dollarmath", "deflist"]
 myst_heading_anchors = 3

@@ -1,0 +1,66 @@
+"""Tools of the manual: manuals of several versions side by side, and pages as notebooks."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def test_manuals_of_several_versions_stand_side_by_side(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(DOCS)
+    site = importlib.import_module("site_of_versions")
+    html, folder = tmp_path / "html", tmp_path / "site"
+    html.mkdir()
+    folder.mkdir()
+    (folder / "downloads").mkdir()  # something else
+    for version in ("0.9.0", "0.10.0", "0.11.0rc1"):
+        (html / "index.html").write_text(version)
+        site.add(html, folder, version)
+    (html / "index.html").write_text("corrected")
+    site.add(html, folder, "0.9.0")
+    assert json.loads((folder / "versions.json").read_text()) == ["0.11.0rc1", "0.10.0", "0.9.0"]
+    assert "url=0.10.0/index.html" in (folder / "index.html").read_text()
+    assert (folder / "0.9.0" / "index.html").read_text() == "corrected"
+    assert (folder / "0.10.0" / "index.html").read_text() == "0.10.0"
+
+
+def test_a_page_becomes_a_notebook(monkeypatch):
+    pytest.importorskip("jupytext")
+    monkeypatch.syspath_prepend(DOCS)
+    notebook = importlib.import_module("notebooks").notebook
+    page = """---
+kernelspec:
+  display_name: Python 3
+  name: python3
+---
+
+# Title
+
+```{figure} picture.png
+:width: 3em
+
+Caption.
+```
+
+{download}`Download the script <script.py>`
+
+```python
+x = 1
+```
+
+After.
+"""
+    cells = notebook(page).cells
+    assert [(cell.cell_type, cell.source) for cell in cells] == [
+        ("markdown", "# Title\n\n\nCaption."),
+        ("code", "x = 1"),
+        ("markdown", "After."),
+    ]
+    page = page.replace("```python\n", "```{code-cell} ipython3\n---\ntags: [hide-input]\n---\n")
+    code = notebook(page + "\n```python\ny = 2\n```\n").cells[1:]
+    assert code[0].source == "x = 1"
+    assert code[0].metadata["tags"] == ["hide-input"]
+    assert code[1].source == "After.\n\n```python\ny = 2\n```"  # of a page with cells only these are run
