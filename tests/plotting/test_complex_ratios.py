@@ -8,9 +8,9 @@ import pytest
 import rmtjax as rmt
 from rmtjax import plotting, statistics
 from tests.plotting.drawn import STUDENT, error_bars, names
+from tests.plotting.given import PLANAR
 
-LEVELS = np.random.default_rng(0).normal(size=(60, 16, 2)) @ [1, 1j]
-RATIOS = np.asarray(statistics.complex_spacing_ratios(LEVELS).values)
+RATIOS = np.asarray(statistics.complex_spacing_ratios(PLANAR).values)
 
 
 def cells(mesh):
@@ -20,7 +20,7 @@ def cells(mesh):
 
 
 def test_upper_half_has_the_ratios_and_lower_half_the_law():
-    disc, _ = plotting.complex_spacing_ratios(LEVELS)
+    disc, _ = plotting.complex_spacing_ratios(PLANAR)
     upper, lower = disc.collections
     corners, density = cells(upper)
     assert corners.imag.min() > -1e-12
@@ -43,7 +43,7 @@ def test_upper_half_has_the_ratios_and_lower_half_the_law():
 
 
 def test_without_laws_the_ratios_fill_the_disc():
-    disc, moduli = plotting.complex_spacing_ratios(LEVELS, betas=[], label="normal")
+    disc, moduli = plotting.complex_spacing_ratios(PLANAR, betas=[], label="normal")
     (mesh,) = disc.collections
     corners, density = cells(mesh)
     area = np.diff(abs(corners[:, 0]) ** 2)[:, None] / 2 * 2 * np.pi / density.shape[1]
@@ -56,7 +56,7 @@ def test_without_laws_the_ratios_fill_the_disc():
 
 def test_moduli_have_errors_over_spectra_and_both_laws():
     edges = np.array([0.0, 0.4, 0.8, 1.0])
-    _, ax = plotting.complex_spacing_ratios(LEVELS, bins=edges)
+    _, ax = plotting.complex_spacing_ratios(PLANAR, bins=edges)
     each = np.array([np.histogram(row, edges)[0] for row in abs(RATIOS)]) / 16 / np.diff(edges)
     np.testing.assert_allclose(ax.patches[0].get_data().values, each.mean(axis=0), rtol=1e-5)
     _, low, high = error_bars(ax)
@@ -73,11 +73,11 @@ def test_moduli_have_errors_over_spectra_and_both_laws():
 
 def test_centres_on_axes_that_are_given():
     _, axes = plt.subplots(1, 2)
-    drawn = plotting.complex_spacing_ratios(LEVELS, centres=jnp.abs(LEVELS) < 1, betas=0, axes=axes)
+    drawn = plotting.complex_spacing_ratios(PLANAR, centres=jnp.abs(PLANAR) < 1, betas=0, axes=axes)
     assert drawn[0] is axes[0]
     assert drawn[1] is axes[1]
     assert len(plt.get_fignums()) == 1
-    kept = RATIOS[abs(LEVELS) < 1]
+    kept = RATIOS[abs(PLANAR) < 1]
     height = np.histogram(abs(kept), axes[1].patches[0].get_data().edges)[0] / kept.size * 25
     np.testing.assert_allclose(axes[1].patches[0].get_data().values, height, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(np.asarray(axes[0].collections[1].get_array()), 1 / np.pi, rtol=1e-5)

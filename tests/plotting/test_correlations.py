@@ -9,8 +9,8 @@ import pytest
 import rmtjax as rmt
 from rmtjax import plotting, statistics
 from tests.plotting.drawn import STUDENT, band, jackknife, names
+from tests.plotting.given import SPECTRA
 
-SPECTRA = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.8, (5, 20)), axis=1)
 EDGES = np.linspace(0.0, 3.0, 7)
 TIMES = np.array([0.1, 0.7, 0.4, 1.3])
 FREQUENCIES = 2 * np.pi * np.array([2.0, 5.0, 10.0, 48.0]) / 100

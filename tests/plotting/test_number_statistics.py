@@ -11,9 +11,9 @@ from matplotlib.colors import same_color
 import rmtjax as rmt
 from rmtjax import plotting, statistics
 from tests.plotting.drawn import STUDENT, band, jackknife, names
+from tests.plotting.given import SPECTRA
 
 LENGTHS = np.array([4.0, 0.5, 1.0, 2.5])
-SPECTRA = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.8, (5, 20)), axis=1)
 PLOTS = [
     (plotting.number_variance, statistics.number_variance, rmt.laws.number_variance),
     (plotting.rigidity, statistics.rigidity, rmt.laws.rigidity),

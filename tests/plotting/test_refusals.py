@@ -8,11 +8,10 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax import plotting, statistics
+from tests.plotting.given import PLANAR, SPECTRA
 
 POINTS = np.array([4.0, 0.5, 1.0, 2.5])
 EDGES = np.linspace(0.0, 3.0, 7)
-SPECTRA = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.8, (5, 20)), axis=1)
-PLANAR = np.random.default_rng(0).normal(size=(60, 16, 2)) @ [1, 1j]
 VECTORS = np.random.default_rng(0).normal(size=(30, 8, 8))
 LEVELS = np.random.default_rng(1).uniform(-1, 1, (30, 8))
 SEMICIRCLE = rmt.laws.Semicircle()

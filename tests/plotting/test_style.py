@@ -1,50 +1,25 @@
 """What all plots have in common: colours and styles of the caller, and a legend that covers no labels."""
 
-import inspect
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
 import rmtjax as rmt
-from rmtjax import plotting, statistics
+from rmtjax import plotting
 from tests.plotting.drawn import band, names
-
-SPECTRA = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.8, (5, 20)), axis=1)
-VECTORS = np.random.default_rng(0).normal(size=(5, 8, 8))
-POINTS = np.array([0.5, 1.0, 2.5])
-PLANAR = np.random.default_rng(0).normal(size=(60, 16, 2)) @ [1, 1j]
-GIVEN = {
-    "complex_levels": (PLANAR,),
-    "complex_spacing_ratios": (PLANAR,),
-    "form_factor": (SPECTRA, POINTS),
-    "gap_ratios": (SPECTRA,),
-    "intensities": (VECTORS,),
-    "inverse_participation_ratio": (SPECTRA[:, :8], VECTORS),
-    "level_repulsion": (SPECTRA, POINTS),
-    "number_probabilities": (SPECTRA, POINTS),
-    "number_skewness": (SPECTRA, POINTS),
-    "number_variance": (SPECTRA, POINTS),
-    "pair_correlation": (SPECTRA, POINTS),
-    "power_spectrum": (SPECTRA, POINTS),
-    "rigidity": (SPECTRA, POINTS),
-    "spacings": (SPECTRA,),
-    "spectral_density": (SPECTRA,),
-    "spectral_ergodicity": (SPECTRA, np.linspace(0, 20, 6)),
-    "unfolding": (statistics.unfold(SPECTRA, lambda x: x),),
-}
+from tests.plotting.given import GIVEN, PLOTS, POINTS, SPECTRA
 
 
 def test_every_plot_is_here():
-    assert {name for name, plot in vars(plotting).items() if inspect.isfunction(plot)} == GIVEN.keys()
+    assert PLOTS.keys() == GIVEN.keys()
 
 
 @pytest.mark.parametrize("name", GIVEN)
 def test_every_plot_takes_colours_and_styles(name):
     """A short name of matplotlib's is as good as the long one."""
     options = {} if name in ("complex_levels", "spectral_density", "unfolding") else {"betas": []}
-    axes = getattr(plotting, name)(*GIVEN[name], **options, color="#123456", lw=3.5, alpha=0.5)
+    axes = PLOTS[name](*GIVEN[name], **options, color="#123456", lw=3.5, alpha=0.5)
     axes = axes[1] if isinstance(axes, tuple) else axes
     artist = axes.patches[0] if axes.patches else axes.lines[0]
     colour = artist.get_edgecolor() if axes.patches else artist.get_color()
