@@ -25,7 +25,7 @@ help:
 	@echo "make docs       the manual, in docs/_build/html"
 	@echo "make site       the manual beside those of other versions, in SITE=docs/_build/site"
 	@echo "make bench      the benchmark cases, sized for this machine, and the cat against its plain loop"
-	@echo "make bench-peers  the same work in other packages, in .venv-peers: answers first, then times"
+	@echo "make bench-peers  the same work in other packages, in .venv-peers: answers, times, memory (ten minutes)"
 	@echo "make first-call what the first call of every public name costs (an hour; ONLY=GOE for a part)"
 	@echo "make doctor     what is installed, how it is set, and whether it computes right"
 	@echo "make clean      remove the environment, caches and built files"
@@ -85,7 +85,7 @@ site: docs
 	mkdir -p $(SITE)
 	$(BIN)/python docs/site_of_versions.py $(SITE)
 
-# The peers have an environment of their own.
+# The peers have an environment of their own, and those that cannot live beside this library have more (apart.py).
 bench-peers:
 	$(MAKE) .venv-peers/.installed-peers VENV=.venv-peers
 	OPENBLAS_NUM_THREADS=1 .venv-peers/bin/python benchmarks/peers.py
