@@ -27,8 +27,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import powerlaw
+from dipy.denoise.localpca import mppca
 from dppy.beta_ensembles import HermiteEnsemble
-from inference import circumstances, medians, recorded
+from inference import circumstances, decays, medians, recorded
+from matfree import decomp, funm, stochtrace
+from skfolio.moments import DenoiseCovariance, DetoneCovariance
 from sklearn.covariance import OAS, LedoitWolf
 from TracyWidom import TracyWidom
 
@@ -224,6 +227,79 @@ def covariance(turns: int) -> dict[str, Any]:
             "the difference to scikit-learn", turns, linear, lambda got: abs(np.asarray(got) - same).max()
         ),
     }
+
+
+def factors(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """A covariance matrix of a market and three groups, and observations of it."""
+    rng = np.random.default_rng(0)
+    loadings = np.concatenate([0.5 + 0.1 * rng.normal(size=(p, 1)), 0.7 * np.kron(np.eye(3), np.ones((p // 3, 1)))], 1)
+    truth = loadings @ loadings.T + np.eye(p)
+    return truth, rng.normal(size=(n, 4)) @ loadings.T + rng.normal(size=(n, p))
+
+
+def levels_of_noise(turns: int) -> dict[str, Any]:
+    """Correlations whose levels up to the edge of noise become equal, and correlations without the market."""
+    truth, data = factors(400, 210)
+    array, skfolio = jnp.asarray(data), named("skfolio")
+    clipped = {
+        "rmtjax": lambda: rmt.inference.shrink_covariance(array, method="clipping", standardize=True),
+        f"{skfolio}, DenoiseCovariance": lambda: DenoiseCovariance().fit(data).covariance_,
+    }
+    off = lambda got: np.linalg.norm(np.asarray(got) - truth) / np.linalg.norm(truth)
+
+    def correlations(got: Any) -> np.ndarray:
+        root = np.sqrt(np.diag(got))
+        return np.asarray(got) / np.outer(root, root)
+
+    detoned = {
+        "rmtjax": lambda: rmt.inference.detone(jnp.corrcoef(array, rowvar=False), unit_diagonal=True),
+        f"{skfolio}, DetoneCovariance": lambda: DetoneCovariance(nearest=False).fit(data).covariance_,
+    }
+    same = correlations(detoned[f"{skfolio}, DetoneCovariance"]())
+    return {
+        "covariance matrix, levels of noise made equal": row(
+            "the covariance matrix, relative, in Frobenius' norm", turns, clipped, off
+        ),
+        "correlations without the market": row(
+            "the difference to skfolio", turns, detoned, lambda got: abs(correlations(got) - same).max()
+        ),
+    }
+
+
+def images(turns: int) -> dict[str, Any]:
+    """Noise taken out of overlapping patches of 3 × 3 × 3 pixels at 20 times."""
+    signal, noisy = decays(14, 14, 14, k=20)
+    array = jnp.asarray(noisy)
+    calls = {
+        "rmtjax": lambda: rmt.inference.denoise_image(array, patch=(3, 3, 3)).image,
+        f"{named('dipy')}, mppca": lambda: mppca(noisy, patch_radius=1),
+    }
+    off = lambda got: np.std(np.asarray(got) - signal)
+    return {"image of 14 × 14 × 14 × 20 without its noise of 0.1": row("the image, its deviation", turns, calls, off)}
+
+
+def product(v: jax.Array, a: jax.Array) -> jax.Array:
+    """A matrix times a vector."""
+    return a @ v
+
+
+def log_determinant(turns: int) -> dict[str, Any]:
+    """The log-determinant of a matrix of order 1000 by 80 of Lanczos' steps for each of 8 vectors."""
+    x = np.random.default_rng(0).normal(size=(1000, 2000))
+    matrix = x @ x.T / 2000 + np.eye(1000)
+    a, right = jnp.asarray(matrix), np.linalg.slogdet(matrix)[1] / 1000
+    integrand = funm.monte_carlo_funm_sym_logdet(decomp.tridiag_sym(80))
+    sampler = stochtrace.sampler_signs(jnp.zeros(1000), num=8)
+    estimate = stochtrace.estimator_monte_carlo(integrand, sampler)
+    traced = jax.jit(lambda key: estimate(lambda v: a @ v, key) / 1000)
+
+    def here() -> Any:
+        of = rmt.inference.spectral_density_of(product, jax.random.key(0), 1000, args=(a,), depth=80, probes=8)
+        return of.mean(jnp.log).value
+
+    calls = {"rmtjax": here, named("matfree"): lambda: traced(jax.random.key(0))}
+    text = "log det / n, of which the probes leave 1e-2"
+    return {"log-determinant by Lanczos' steps": row(text, turns, calls, lambda got: abs(float(got) - right))}
 
 
 def power_laws(turns: int) -> dict[str, Any]:
@@ -436,6 +512,9 @@ PARTS: dict[str, tuple[str, Callable[[int], Any]]] = {
     "spectra": ("rows", spectra),
     "covariance": ("rows", covariance),
     "power laws": ("rows", power_laws),
+    "levels of noise": ("rows", levels_of_noise),
+    "images": ("rows", images),
+    "log-determinant": ("rows", log_determinant),
     "bulk": ("rows", bulk),
     "costs": ("curves", costs),
     "claims": ("claims", claims),
