@@ -262,7 +262,8 @@ def recorded(
     for part in args.only:
         found[part] = measured(part, args.turns)
         print(part, json.dumps(found[part], indent=1), flush=True)
-    record.write_text(json.dumps(found, indent=1) + "\n")
+    ordered = {part: found[part] for part in parts if part in found}
+    record.write_text(json.dumps(ordered, indent=1) + "\n")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

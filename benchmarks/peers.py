@@ -184,9 +184,8 @@ def wisharts(turns: int, p: int, n: int, number: int) -> dict[str, Any]:
     """Draws of spectra of real Wishart matrices, checked by the mean of the trace of the square, which is exact."""
 
     def off(got: Any) -> float:
-        scale = n * p / np.asarray(got).sum(axis=1).mean()  # whatever the convention is
-        squares = (scale * np.asarray(got)) ** 2
-        each = squares.sum(axis=1)
+        unit = n if np.mean(got) < 10 else 1  # levels here are of X Xᵀ/n
+        each = ((unit * np.asarray(got)) ** 2).sum(axis=1)
         return abs(each.mean() - n * p * (n + p + 1)) / (each.std() / number**0.5)
 
     def whole() -> np.ndarray:
