@@ -17,6 +17,7 @@ g, so these second derivatives are NaN.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -52,6 +53,23 @@ def inverse_gaps(
     return jnp.where(equal, jnp.where(itself, 0, at_equal), 1 / jnp.where(equal, 1, gaps))
 
 
+def one_by_one(function: Callable) -> Callable:
+    """A function of matrices for arrays of them, one after the other, under `vmap` as well.
+
+    Two batched calls of LAPACK that run side by side in one program, e.g. for two methods or for a derivative in two
+    directions, can each wait forever for the other's thread (jaxlib 0.10 on two cores).
+    """
+    single = jax.custom_batching.sequential_vmap(function)
+
+    def mapped(*matrices: Inexact[Array, "*batch _ _"]) -> Any:
+        each = single
+        for _ in matrices[0].shape[:-2]:
+            each = jax.vmap(each)
+        return each(*matrices)
+
+    return mapped
+
+
 @jax.custom_jvp
 def decompose(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
     """`eigh` of a matrix that is known to be finite and Hermitian."""
@@ -59,23 +77,15 @@ def decompose(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"],
     return eigenvalues, eigenvectors
 
 
+_sequential = one_by_one(decompose)
+
+
 @jax.custom_jvp
 def decompose_one_by_one(
     a: Inexact[Array, "*batch n n"],
 ) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
-    """Same as `decompose`, but on a CPU `vmap` takes one matrix after another. It is meant for small matrices.
-
-    Two batched calls of LAPACK that run side by side in one program, e.g. for two methods or for a derivative in two
-    directions, can each wait forever for the other's thread (jaxlib 0.10 on two cores).
-    """
+    """Same as `decompose`, but on a CPU `one_by_one`. It is meant for small matrices."""
     return jax.lax.platform_dependent(a, cpu=_sequential, default=decompose)
-
-
-def _sequential(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
-    single = jax.custom_batching.sequential_vmap(decompose)
-    for _ in a.shape[:-2]:
-        single = jax.vmap(single)
-    return single(a)
 
 
 def slopes(

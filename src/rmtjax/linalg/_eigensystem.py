@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Inexact
 
 from rmtjax._promotion import like
+from rmtjax.linalg._decompose import one_by_one
+from rmtjax.linalg._linear_equations import solve_each
 
 
 @jax.custom_jvp
@@ -21,7 +23,12 @@ def general_eigenvalues(a: Inexact[Array, "... n n"]) -> Complex[Array, "... n"]
 
 @jax.custom_jvp
 def general_eigensystem(a: Inexact[Array, "... n n"]) -> tuple[Complex[Array, "... n"], Complex[Array, "... n n"]]:
-    """The eigenvalues, and eigenvectors of arbitrary length and phase."""
+    """The eigenvalues, and eigenvectors of arbitrary length and phase, of small matrices `one_by_one`."""
+    return _eigensystems(a)
+
+
+@one_by_one
+def _eigensystems(a: Inexact[Array, "n n"]) -> tuple[Complex[Array, " n"], Complex[Array, "n n"]]:
     levels, v = jax.lax.linalg.eig(a, compute_left_eigenvectors=False)
     return levels, v
 
@@ -29,13 +36,13 @@ def general_eigensystem(a: Inexact[Array, "... n n"]) -> tuple[Complex[Array, ".
 @general_eigenvalues.defjvp
 def _(primals: tuple, tangents: tuple) -> tuple:
     levels, v = general_eigensystem(*primals)
-    return levels, jnp.diagonal(jnp.linalg.solve(v, like(v, tangents[0]) @ v), axis1=-2, axis2=-1)
+    return levels, jnp.diagonal(solve_each(v, like(v, tangents[0]) @ v), axis1=-2, axis2=-1)
 
 
 @general_eigensystem.defjvp
 def _(primals: tuple, tangents: tuple) -> tuple:
     levels, v = general_eigensystem(*primals)
-    e = jnp.linalg.solve(v, like(v, tangents[0]) @ v)
+    e = solve_each(v, like(v, tangents[0]) @ v)
     gaps = levels[..., None, :] - levels[..., :, None]
     equal = gaps == 0
     f = jnp.where(equal, 0, 1 / jnp.where(equal, 1, gaps))

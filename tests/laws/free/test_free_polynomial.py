@@ -320,7 +320,11 @@ def test_derivatives_by_a_law():
         return jnp.concatenate([law.pdf(x), law.cdf(x), jnp.stack([*law.support(), law.var()])])
 
     _, slopes = jax.jvp(values, (2.0,), (1.0,))
-    np.testing.assert_allclose(slopes, by_differences(values, 2.0, 1e-3), rtol=0, atol=1e-9)
+    expected = by_differences(values, 2.0, 1e-3)
+    ends = np.arange(6, 8)
+    np.testing.assert_allclose(np.delete(slopes, ends), np.delete(expected, ends), rtol=0, atol=1e-9)
+    # At an end a rounding of x moves the solution, of which the derivative is made, by its square root.
+    np.testing.assert_allclose(slopes[ends], expected[ends], rtol=0, atol=3e-7)
 
 
 @pytest.mark.parametrize(

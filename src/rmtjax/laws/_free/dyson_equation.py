@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 from rmtjax._promotion import like
 from rmtjax._units import times
 from rmtjax.laws._core.half_plane import in_plane
+from rmtjax.linalg.internal import solve_each
 
 _DEPTH = 5
 _MOST_STEPS = 300
@@ -95,7 +96,7 @@ def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     rest = jnp.broadcast_to(one, (*g.shape, g.shape[-1])) - (g**2)[..., None] * law._energy_matrix(g)
     # At the very end of a band it is singular.
     rest = rest + jnp.broadcast_to(one * float(jnp.finfo(g.dtype).eps) ** 2, rest.shape)
-    return g, jnp.linalg.solve(rest, change[..., None])[..., 0]
+    return g, solve_each(rest, change[..., None])[..., 0]
 
 
 def _movement(law: Any, z: Complex[Array, "..."], g: Complex[Array, "... n"]) -> Float[Array, "..."]:

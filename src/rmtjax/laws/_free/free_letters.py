@@ -26,7 +26,7 @@ from jaxtyping import Array, Bool, Complex, Int
 
 from rmtjax.laws._core.half_plane import in_plane, upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
-from rmtjax.linalg.internal import general_eigensystem
+from rmtjax.linalg.internal import general_eigensystem, inverse_of_each, solve_each
 
 Laws = tuple[AbstractSpectralLaw, ...]
 
@@ -44,7 +44,7 @@ class FreeLetters(NamedTuple):
         """The matrices T, 1 + G T, C and N."""
         g, t = blocks_of(g, self.rows), jnp.einsum("...m,mlij->...lij", y, self.basis)
         one = g @ t + jnp.broadcast_to(jnp.eye(t.shape[-1], dtype=t.dtype), t.shape)
-        return t, one, jnp.broadcast_to(self.blocks, g.shape), jnp.linalg.solve(one, g)
+        return t, one, jnp.broadcast_to(self.blocks, g.shape), solve_each(one, g)
 
     def coordinates(self, g: Complex[Array, "... D D"], y: Complex[Array, "... m"]) -> Complex[Array, "... m"]:
         """Those of the next T, from G and those of the last one."""
@@ -64,7 +64,7 @@ class FreeLetters(NamedTuple):
         t, one, c, n = self._parts(g, y)
         eigenvalues, vectors = general_eigensystem(c @ n)
         values, slopes = _q_of_all(self.laws, eigenvalues, _are_below(n, eigenvalues, vectors))
-        left = jnp.linalg.inv(jnp.stack([vectors, one]))
+        left = inverse_of_each(jnp.stack([vectors, one]))
         inverse, left = left[0], left[1]
         through = inverse @ c
         next_t = (vectors * values[..., None, :]) @ through
@@ -171,7 +171,7 @@ def _function_of(
 def _with_vectors(vectors: Complex[Array, "... s s"], product: Complex[Array, "... s s"]) -> Complex[Array, "... s s"]:
     """The product times the inverse of the eigenvectors."""
     transposed = lambda matrix: jnp.swapaxes(matrix, -1, -2)
-    return transposed(jnp.linalg.solve(transposed(vectors), transposed(product)))
+    return transposed(solve_each(transposed(vectors), transposed(product)))
 
 
 @partial(_function_of.defjvp, symbolic_zeros=True)
@@ -182,7 +182,7 @@ def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     below = _are_below(n, eigenvalues, vectors)
     values, slopes = _q_of_all(laws, eigenvalues, below)
     change = _dense(c, of_c) @ n + c @ _dense(n, of_n)
-    moved = _divided(eigenvalues, values, slopes) * jnp.linalg.solve(vectors, change @ vectors)
+    moved = _divided(eigenvalues, values, slopes) * solve_each(vectors, change @ vectors)
     # In Newton's method the laws stay the same, and their derivatives would be most of the program.
     if not all(isinstance(leaf, SymbolicZero) for leaf in jax.tree.leaves(of_laws)):
         moving = jax.tree.map(_dense, laws, of_laws)

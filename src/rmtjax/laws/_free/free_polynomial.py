@@ -42,7 +42,14 @@ from rmtjax.laws._free.linearised import Pencil, letters_of, pencil_of
 from rmtjax.laws._free.matrix_dyson import Equation, matrix_dyson_solution
 from rmtjax.laws._free.near_atoms import NearAtoms, solved_near_atoms
 from rmtjax.laws._free.polynomial_terms import KNOWN_ATOMS, halved, laws_of_letters, places_of, static_atoms
-from rmtjax.linalg.internal import adjoint, general_eigenvalues
+from rmtjax.linalg.internal import (
+    adjoint,
+    general_eigensystem,
+    inverse_of_each,
+    log_determinant,
+    one_by_one,
+    solve_each,
+)
 from rmtjax.special.internal import square_root
 
 _MOST_SUMS = 10_000
@@ -195,14 +202,14 @@ class FreePolynomial(AbstractLawOfEquation):
         """The matrix H for which the corner of G is $(z + H)^{-1}$, and B below the corner."""
         d = self.order
         row, column, lower = sums[..., :d, d:], sums[..., d:, :d], sums[..., d:, d:]
-        return row @ jnp.linalg.solve(lower, column) - sums[..., :d, :d], -lower
+        return row @ solve_each(lower, column) - sums[..., :d, :d], -lower
 
     def _h_of(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "..."]:
         """The function h = 1/G - z."""
         h, _ = self._corner_and_lower(self._equation(z).sum_of(y))
         if self.order == 1:
             return h[..., 0, 0]
-        corner = jnp.linalg.inv(_plus(z, h))
+        corner = inverse_of_each(_plus(z, h))
         return jnp.einsum("...ij,...ji->...", h, corner) / jnp.trace(corner, axis1=-2, axis2=-1)
 
     def _stieltjes_of(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "..."]:
@@ -220,17 +227,16 @@ class FreePolynomial(AbstractLawOfEquation):
         g, others = map(jax.lax.stop_gradient, (equation.resolvent(z, y), equation.of_others(y)))
         y = equation.next_terms(g, others)
         h, lower = self._corner_and_lower(equation.sum_of(y))
-        phase, size = jnp.linalg.slogdet(lower)
-        sign = (-1) ** (lower.shape[-1] // 2)
         terms = equation.potential(g, y)
-        rest = jnp.log(sign * phase) + like(z, size) + terms
+        # The determinant is positive where all terms are 0.
+        rest = log_determinant(lower) - 1j * np.pi * (lower.shape[-1] // 2) + terms
         if self.order == 1:
             logs = upper_logs(z + h[..., 0, 0]) + rest[None]
             # The angles are known up to 2π. The first lies between 0 and π, the second between -π and 0.
             near = np.reshape([np.pi / 2, -np.pi / 2], (2, *[1] * z.ndim))
-            return _with_angle(logs, like(size, near))
+            return _with_angle(logs, like(jnp.real(z), near))
         # All eigenvalues of these matrices lie in the upper half plane.
-        roots, first = general_eigenvalues(_plus(z, h)), general_eigenvalues(lower)
+        roots, first = general_eigensystem(_plus(z, h))[0], general_eigensystem(lower)[0]
         continuous = jnp.sum(jnp.imag(upper_logs(first)[0]), axis=-1) - np.pi * (lower.shape[-1] // 2)
         rest = _with_angle(rest, continuous + jnp.imag(terms))
         return (jnp.sum(upper_logs(roots), axis=-1) + rest[None]) / self.order
@@ -309,7 +315,7 @@ class FreePolynomial(AbstractLawOfEquation):
         del odd
         z, y = in_plane(x), in_plane(y)
         _, image, rest, slope = self._equation(z).newton(z, y)
-        u = jnp.linalg.svd(jnp.real(jax.lax.stop_gradient(rest)))[0][..., -1]
+        u = _left_null_vector(jnp.real(jax.lax.stop_gradient(rest)))
         rate = jax.lax.stop_gradient(jnp.sum(u * jnp.real(slope), axis=-1))
         return jnp.sum(u * jnp.real(image - y), axis=-1) / jnp.where(rate == 0, 1, rate)
 
@@ -374,6 +380,11 @@ def _plus(number: Inexact[Array, "..."], matrix: Inexact[Array, "... d d"]) -> I
     """The sum of a number, times the identity, and a matrix."""
     one = jnp.eye(matrix.shape[-1], dtype=matrix.dtype)
     return jnp.multiply.outer(like(matrix, number), one) + matrix
+
+
+@one_by_one
+def _left_null_vector(matrix: Float[Array, "m m"]) -> Float[Array, " m"]:
+    return jnp.linalg.svd(matrix)[0][:, -1]
 
 
 def _with_angle(logs: Complex[Array, "..."], near: Float[Array, "..."]) -> Complex[Array, "..."]:

@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Complex, Float, Inexact, Int
 from rmtjax._promotion import like
 from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.laws._free.free_letters import FreeLetters
+from rmtjax.linalg.internal import inverse_of_each, solve_each
 
 # The share of the distance to the axis that a leap leaves. Next to an end of a band none beyond 1/4 succeeds.
 _LEAPS = np.array([0.0, 1 / 256, 1 / 16, 1 / 4, 1 / 2, 3 / 4, 0.9])
@@ -55,7 +56,7 @@ class Equation(NamedTuple):
 
     def resolvent(self, z: Complex[Array, "..."], y: Complex[Array, "... m"]) -> Complex[Array, "... D D"]:
         """The matrix G."""
-        return jnp.linalg.inv(jnp.multiply.outer(z, self.corner) - self.sum_of(y))
+        return inverse_of_each(jnp.multiply.outer(z, self.corner) - self.sum_of(y))
 
     def of_others(self, y: Complex[Array, "... m"]) -> Complex[Array, "... m-k"]:
         """The coordinates of the terms that are not semicircular."""
@@ -190,7 +191,7 @@ def _over(matrix: Complex[Array, "... m m"], vectors: Complex[Array, "... m k"])
     """The solution of linear equations, which at the very end of a band are singular."""
     tiny = float(jnp.finfo(matrix.dtype).eps) ** 2
     matrix = matrix + jnp.broadcast_to(tiny * jnp.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape)
-    return jnp.linalg.solve(matrix, vectors)
+    return solve_each(matrix, vectors)
 
 
 def length_of(y: Inexact[Array, "... m"]) -> Float[Array, "..."]:

@@ -23,6 +23,7 @@ from rmtjax._promotion import like
 from rmtjax._units import times_power
 from rmtjax.laws._core.half_plane import upper_sqrt
 from rmtjax.laws._core.power_series import power
+from rmtjax.linalg.internal import solve_each
 from rmtjax.special.internal import (
     chebyshev_coefficients,
     chebyshev_nodes,
@@ -150,7 +151,7 @@ def newton(coefficients: Float[Array, " m"], ends: Float[Array, " 2k"]) -> Float
 
 def _moved(coefficients: Float[Array, " m"], ends: Float[Array, " 2k"], change: Float[Array, " 2k"]) -> Array:
     """The movement of the ends that changes the conditions by so much."""
-    return jnp.linalg.solve(jax.jacfwd(partial(conditions, coefficients))(ends), change)
+    return solve_each(jax.jacfwd(partial(conditions, coefficients))(ends), change[:, None])[:, 0]
 
 
 def in_unit(coefficients: Float[Array, " m"], unit: Array) -> Float[Array, " m"]:

@@ -28,6 +28,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax._promotion import like
 from rmtjax.laws._spectra.equilibrium_cuts import force, newton, placed, reach
+from rmtjax.linalg.internal import solve_each
 from rmtjax.special.internal import chebyshev_nodes, chebyshev_series
 
 # Points of an interval, in units of its length, dense at both ends.
@@ -154,7 +155,7 @@ def _charge(coefficients: Float[Array, " m"], intervals: _Intervals, x: Float[Ar
     # The series of the root as the solution of k c_k + Σ p_i c_(k-i) = 0.
     sums = jnp.sum(jnp.where(is_real[:, None], _waves(ends, length), 0), axis=0)
     recursion = jnp.where(i > j, sums[np.maximum(i - j, 0)], like(sums, (i == j) * np.maximum(i, 1)))
-    series = jax.scipy.linalg.solve_triangular(recursion, like(sums, np.arange(length) == 0), lower=True)
+    series = solve_each(recursion, like(sums, np.arange(length)[:, None] == 0))[:, 0]
     w = force(coefficients, hull)
     terms, place = jnp.concatenate([w[:0:-1], 2 * w[:1], w[1:]]) / 2, m - 1 + number - i - np.arange(2 * m - 1)[None]
     part = jnp.sum(jnp.where(place >= 0, series[jnp.maximum(place, 0)], 0) * terms[None], axis=1)
@@ -179,7 +180,7 @@ def _balance(q: Float[Array, " l"], ends: Float[Array, " 2k"], number: Int[Array
     weights = 1 / jnp.sqrt(jnp.prod(distances, axis=2))
     means = jnp.sum(weights[:, :, None] * _waves(u, q.size), axis=1) / jnp.sum(weights, axis=1)[:, None]
     matrix = jnp.where(is_gap[:, None] & is_gap[None], means[:, : k - 1], like(q, np.eye(k - 1)))
-    return jnp.linalg.solve(matrix, jnp.where(is_gap, -jnp.sum(means * q[None], axis=1), 0))
+    return solve_each(matrix, jnp.where(is_gap, -jnp.sum(means * q[None], axis=1), 0)[:, None])[:, 0]
 
 
 def _waves(u: Float[Array, "..."], length: int) -> Float[Array, "... l"]:
