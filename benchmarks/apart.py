@@ -54,9 +54,23 @@ class Found(NamedTuple):
     answer: np.ndarray
 
 
-@functools.cache
 def interpreter(package: str) -> str:
-    """The Python that has the package, whose environment is made if it is not there."""
+    """The Python that has the package, whose environment is made if it is not there. A refusal is remembered."""
+    found = _interpreter(package)
+    if isinstance(found, NotInstalled):
+        raise found
+    return found
+
+
+@functools.cache
+def _interpreter(package: str) -> str | NotInstalled:
+    try:
+        return _made(package)
+    except NotInstalled as refusal:
+        return refusal
+
+
+def _made(package: str) -> str:
     if package not in ENVIRONMENTS:
         return sys.executable
     environment, folder = ENVIRONMENTS[package], FOLDER / package
@@ -79,7 +93,7 @@ def said(*command: str) -> str:
         lines = error.stderr.strip().splitlines() or [str(error)]
         raise NotInstalled(next((line for line in lines if line.startswith("ERROR:")), lines[-1])) from error
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotInstalled(str(error)) from error
+        raise NotInstalled(f"{Path(command[0]).name}: {type(error).__name__}") from error
 
 
 def base(version: str) -> str:

@@ -476,7 +476,7 @@ found = wigner([3.0])[0]""",
         """import numpy as np
 from empyricalRMT.ensemble import GOE
 found = GOE.spectral_rigidity(L=np.array([0.5]))[0]""",
-        1 / 30,
+        0.0324,
         "a mean of squares, L/15 for small L; the formula is that of large L",
     ),
 )

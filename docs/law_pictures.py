@@ -1,7 +1,7 @@
 """Pictures of laws: density and tails of each, with a histogram of draws.
 
 The curves are a committed record, `law_curves.npz`: to compute them compiles several programs for each law.
-`JAX_ENABLE_X64=1 python docs/law_pictures.py` computes all again, and with names those of some laws. A slow test of
+`python docs/law_pictures.py` computes all again, and with names those of some laws. A slow test of
 `tests/test_law_pictures.py` holds the record to the laws.
 """
 
@@ -164,9 +164,11 @@ def _draw_planar(left: Any, right: Any, curves: Curves) -> None:
 def main(names: list[str]) -> None:
     """Compute the curves of these laws again, or of all, and forget laws that are gone."""
     old = recorded() if RECORD.exists() else {}
-    new = {name: computed(law) if not names or name in names else old[name] for name, law in LAWS.items()}
+    again = lambda name: not names or name in names or name not in old
+    new = {name: computed(law) if again(name) else old[name] for name, law in LAWS.items()}
     np.savez_compressed(RECORD, **{f"{name}/{part}": a for name, curves in new.items() for part, a in curves.items()})
 
 
 if __name__ == "__main__":
+    jax.config.update("jax_enable_x64", True)
     main(sys.argv[1:])

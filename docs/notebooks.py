@@ -12,7 +12,7 @@ import jupytext
 FOLDER = "_notebooks"
 # A notebook has only the caption of a picture that is a file, and no other download.
 FIGURE = re.compile(r"^```{figure} .*\n(?::.*\n)*((?:.*\n)*?)```\n", re.MULTILINE)
-DOWNLOAD = re.compile(r"^{download}.*\n", re.MULTILINE)
+DOWNLOAD = re.compile(r"^.*{download}.*\n", re.MULTILINE)
 LINK = '<p class="notebook"><a href="{href}" download>Download this page as a notebook</a></p>'
 
 
@@ -27,6 +27,8 @@ def notebook(text: str) -> Any:
 
 def _has_cells(app: Any, docname: str) -> bool:
     text = Path(app.env.doc2path(docname)).read_text()
+    if "../benchmarks" in text:  # such a page reads a record of the repository
+        return False
     return "```{code-cell}" in text or (docname.startswith("gallery/") and "```python\n" in text)
 
 

@@ -25,13 +25,13 @@ _INDEX = """<!doctype html>
 
 def versions(site: Path) -> list[str]:
     """The versions whose manuals are in this folder, newest first."""
-    found = []
+    found = {}
     for folder in site.iterdir():
         try:
-            found.append(Version(folder.name))
+            found[folder.name] = Version(folder.name)
         except InvalidVersion:
             continue
-    return [str(version) for version in sorted(found, reverse=True)]
+    return sorted(found, key=found.get, reverse=True)
 
 
 def add(html: Path, site: Path, version: str) -> None:

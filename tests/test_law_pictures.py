@@ -31,6 +31,8 @@ def test_recorded_curves_are_those_of_the_law(pictures, name):
     for part in recorded.keys() - {"expressions", "bars", "bins", "dots", "below", "tail"}:
         size = np.abs(computed[part]).max(initial=0.0, where=np.isfinite(computed[part]))
         np.testing.assert_allclose(recorded[part], computed[part], rtol=1e-3, atol=1e-4 * size, err_msg=part)
+    if "bars" in recorded:  # of draws, which may be other ones with another version of JAX
+        np.testing.assert_allclose(recorded["bars"], computed["bars"], rtol=0, atol=0.1 * computed["bars"].max())
     if "tail" in recorded:
         seen = computed["tail"] > 1e-12
         np.testing.assert_allclose(recorded["tail"][seen], computed["tail"][seen], rtol=2e-3, err_msg="tail")

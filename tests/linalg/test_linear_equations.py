@@ -5,10 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import rmtjax as rmt
 from rmtjax import testing
 from rmtjax.linalg.internal import inverse_of_each, log_determinant, solve_each
 
 RNG = np.random.default_rng(0)
+ONE_DEVICE = jax.make_mesh((1,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
 
 
 def drawn(*shape, dtype=np.complex128):
@@ -17,7 +19,7 @@ def drawn(*shape, dtype=np.complex128):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
-@pytest.mark.parametrize("n", [1, 2, 5, 33])
+@pytest.mark.parametrize("n", [1, 2, 5, 12, 33])
 def test_as_exact_as_lapack(n, dtype):
     a, b = drawn(3, 2, n, n, dtype=dtype), drawn(3, 2, n, 2, dtype=dtype)
     a[0, 0] *= np.geomspace(1, 1e5, n)[:, None]  # rows of several sizes
@@ -69,6 +71,33 @@ def test_derivatives(n):
 def test_derivatives_of_a_determinant():
     real_part = lambda a: jnp.real(log_determinant(a.astype(complex)))
     testing.check_derivatives(real_part, drawn(2, 3, 3, dtype=float))
+
+
+def test_inside_shard_map():
+    a, b = drawn(1, 3, 3), drawn(1, 3, 2)
+    over = lambda fn, *specs: jax.shard_map(fn, mesh=ONE_DEVICE, in_specs=specs, out_specs=jax.P("d"))
+    np.testing.assert_allclose(over(solve_each, jax.P("d"), jax.P("d"))(a, b), solve_each(a, b), rtol=1e-14)
+    np.testing.assert_allclose(over(solve_each, jax.P("d"), jax.P())(a, b), solve_each(a, b), rtol=1e-14)
+    np.testing.assert_allclose(over(solve_each, jax.P(), jax.P("d"))(a, b), solve_each(a, b), rtol=1e-14)
+    np.testing.assert_allclose(over(inverse_of_each, jax.P("d"))(a), inverse_of_each(a), rtol=1e-14)
+    np.testing.assert_allclose(over(log_determinant, jax.P("d"))(a), log_determinant(a), rtol=1e-14)
+
+
+def test_a_slope_of_levels_inside_shard_map():
+    # The rule of general eigenvalues solves such equations.
+    key = jax.random.key(0)
+    size = lambda c: jnp.sum(jnp.abs(rmt.Elliptic(4, c).eigenvalues(key)))
+    slopes = jax.vmap(jax.grad(size))
+    over = jax.shard_map(slopes, mesh=ONE_DEVICE, in_specs=jax.P("d"), out_specs=jax.P("d"))
+    np.testing.assert_allclose(over(jnp.array([0.3])), slopes(jnp.array([0.3])), rtol=1e-12)
+
+
+def test_products_have_all_digits_on_every_device():
+    a, b = drawn(2, 3, 3, dtype=float), drawn(2, 3, 1, dtype=float)
+    for fn in (lambda a: solve_each(a, b), lambda a: log_determinant(a.astype(complex))):
+        text = str(jax.make_jaxpr(lambda a, fn=fn: jax.jvp(fn, (a,), (a,)))(a))
+        assert "dot_general" in text
+        assert "precision=None" not in text
 
 
 def test_over_batches():

@@ -54,7 +54,7 @@ def inverse_gaps(
 
 
 def one_by_one(function: Callable) -> Callable:
-    """A function of matrices for arrays of them, one after the other, under `vmap` as well.
+    """A function of matrices for arrays of them: on a CPU one after the other, under `vmap` as well.
 
     Two batched calls of LAPACK that run side by side in one program, e.g. for two methods or for a derivative in two
     directions, can each wait forever for the other's thread (jaxlib 0.10 on two cores).
@@ -67,7 +67,7 @@ def one_by_one(function: Callable) -> Callable:
             each = jax.vmap(each)
         return each(*matrices)
 
-    return mapped
+    return jax.jit(lambda *matrices: jax.lax.platform_dependent(*matrices, cpu=mapped, default=function))
 
 
 @jax.custom_jvp
@@ -77,15 +77,15 @@ def decompose(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"],
     return eigenvalues, eigenvectors
 
 
-_sequential = one_by_one(decompose)
+_one_by_one = one_by_one(decompose)
 
 
 @jax.custom_jvp
 def decompose_one_by_one(
     a: Inexact[Array, "*batch n n"],
 ) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
-    """Same as `decompose`, but on a CPU `one_by_one`. It is meant for small matrices."""
-    return jax.lax.platform_dependent(a, cpu=_sequential, default=decompose)
+    """Same as `decompose`, but `one_by_one`. It is meant for small matrices."""
+    return _one_by_one(a)
 
 
 def slopes(

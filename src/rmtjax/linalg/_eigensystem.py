@@ -23,12 +23,12 @@ def general_eigenvalues(a: Inexact[Array, "... n n"]) -> Complex[Array, "... n"]
 
 @jax.custom_jvp
 def general_eigensystem(a: Inexact[Array, "... n n"]) -> tuple[Complex[Array, "... n"], Complex[Array, "... n n"]]:
-    """The eigenvalues, and eigenvectors of arbitrary length and phase, of small matrices `one_by_one`."""
+    """The eigenvalues, and eigenvectors of arbitrary length and phase, `one_by_one`."""
     return _eigensystems(a)
 
 
 @one_by_one
-def _eigensystems(a: Inexact[Array, "n n"]) -> tuple[Complex[Array, " n"], Complex[Array, "n n"]]:
+def _eigensystems(a: Inexact[Array, "... n n"]) -> tuple[Complex[Array, "... n"], Complex[Array, "... n n"]]:
     levels, v = jax.lax.linalg.eig(a, compute_left_eigenvectors=False)
     return levels, v
 

@@ -9,16 +9,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Inexact, Int, Real
 
+from rmtjax._varying import varying_like
 from rmtjax.linalg._decompose import one_by_one
 
-# Up to this order elimination of all matrices takes about as long as LAPACK.
-_SMALL = 32
+# Beyond this order elimination takes longer than LAPACK, one matrix after the other (256 matrices on two cores).
+_SMALL = 12
 
 
 def solve_each(a: Inexact[Array, "... n n"], b: Inexact[Array, "... n k"]) -> Inexact[Array, "... n k"]:
     """The solutions x of a x = b; not finite where a is singular. Leading axes are those of both."""
+    kinds = jax.typeof(a), jax.typeof(b)
+    a, b = varying_like(a, *kinds), varying_like(b, *kinds)
     return jax.lax.custom_linear_solve(
-        lambda x: jnp.matmul(a, x),
+        lambda x: jnp.matmul(a, x, precision="highest"),
         b,
         solve=lambda _, b: _solution(a, b),
         transpose_solve=lambda _, b: _solution(jnp.swapaxes(a, -1, -2), b),
@@ -32,7 +35,7 @@ def inverse_of_each(a: Inexact[Array, "... n n"]) -> Inexact[Array, "... n n"]:
 
 @jax.custom_jvp
 def log_determinant(a: Complex[Array, "... n n"]) -> Complex[Array, "..."]:
-    """A logarithm of the determinant, whose angle is known up to multiples of 2π."""
+    """A logarithm of the determinant, whose angle is known up to multiples of 2π; its real part is -∞ for 0."""
     if a.shape[-1] == 0:
         return jnp.zeros_like(a, shape=a.shape[:-2])
     *_, chosen, pivots = _eliminated(a, a[..., :0])
@@ -40,14 +43,14 @@ def log_determinant(a: Complex[Array, "... n n"]) -> Complex[Array, "..."]:
     pairs = jnp.triu(chosen[..., :, None] > chosen[..., None, :], 1)
     odd = jnp.sum(pairs, axis=(-2, -1)) % 2 == 1
     sizes = jnp.abs(pivots).astype(a.dtype)
-    phase = jnp.prod(pivots / sizes, axis=-1)
+    phase = jnp.prod(pivots / jnp.where(sizes == 0, 1, sizes), axis=-1)
     return jnp.log(jnp.where(odd, -phase, phase)) + jnp.sum(jnp.log(sizes), axis=-1)
 
 
 @log_determinant.defjvp
 def _(primals: tuple, tangents: tuple) -> tuple:
     (a,), (change,) = primals, tangents
-    return log_determinant(a), jnp.einsum("...ij,...ji->...", inverse_of_each(a), change)
+    return log_determinant(a), jnp.einsum("...ij,...ji->...", inverse_of_each(a), change, precision="highest")
 
 
 @jax.jit  # traced and lowered once for many calls in a program
@@ -56,7 +59,7 @@ def _solution(a: Inexact[Array, "... n n"], b: Inexact[Array, "... n k"]) -> Ine
         return b
     if a.shape[-1] <= _SMALL:
         return _back_substituted(*_eliminated(a, b))
-    return jax.lax.platform_dependent(a, b, cpu=_solved_one_by_one, default=jnp.linalg.solve)
+    return _solved_one_by_one(a, b)
 
 
 _solved_one_by_one = one_by_one(jnp.linalg.solve)
@@ -69,7 +72,7 @@ def _eliminated(
 
     No rows are exchanged: those that are chosen are left alone from then on.
     """
-    free = jnp.ones(a.shape[:-1], bool)
+    free = varying_like(jnp.ones(a.shape[:-1], bool), jax.typeof(a))
     (rows, right, _), (chosen, pivots) = jax.lax.scan(_eliminate, (a, b, free), jnp.arange(a.shape[-1]))
     return rows, right, jnp.moveaxis(chosen, 0, -1), jnp.moveaxis(pivots, 0, -1)
 
@@ -96,7 +99,7 @@ def _back_substituted(
 ) -> Inexact[Array, "... n k"]:
     """The solution from what elimination gives."""
     steps = (jnp.arange(rows.shape[-1]), jnp.moveaxis(chosen, -1, 0), jnp.moveaxis(pivots, -1, 0))
-    free = jnp.ones(rows.shape[:-1], bool)
+    free = varying_like(jnp.ones(rows.shape[:-1], bool), jax.typeof(rows))
 
     def step(state: tuple[Array, Array], row: tuple[Array, Array, Array]) -> tuple[tuple, Array]:
         right, free = state

@@ -71,7 +71,7 @@ class FreePolynomial(AbstractLawOfEquation):
     relative error is a few eps/√δ. Such an end is found to some $10^{-10}$ if the polynomial is a power of one letter,
     with derivatives right to $10^{-7}$, and to some $10^{-6}$ otherwise (single precision: $10^{-3}$), without
     derivatives. A point takes about ten steps of Newton's method for a matrix of the order of the number of words,
-    times that of the coefficients.
+    times that of the coefficients. A quantile takes up to 65 points, and so does a draw.
 
     The atoms follow from those of the letters, and for block matrices from parts without random entries. They are
     found from the multiplicities of eigenvalues of generic matrices, when the law is made, and that takes known
@@ -383,8 +383,8 @@ def _plus(number: Inexact[Array, "..."], matrix: Inexact[Array, "... d d"]) -> I
 
 
 @one_by_one
-def _left_null_vector(matrix: Float[Array, "m m"]) -> Float[Array, " m"]:
-    return jnp.linalg.svd(matrix)[0][:, -1]
+def _left_null_vector(matrix: Float[Array, "... m m"]) -> Float[Array, "... m"]:
+    return jnp.linalg.svd(matrix)[0][..., -1]
 
 
 def _with_angle(logs: Complex[Array, "..."], near: Float[Array, "..."]) -> Complex[Array, "..."]:
