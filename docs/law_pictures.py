@@ -5,6 +5,7 @@ The curves are a committed record, `law_curves.npz`: to compute them compiles se
 `tests/test_law_pictures.py` holds the record to the laws.
 """
 
+import functools
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,9 @@ _NUM_DOTS = 2000  # of the draws in the plane
 Curves = dict[str, np.ndarray]
 
 
+@functools.cache
 def recorded() -> dict[str, Curves]:
-    """The record, by law."""
+    """The record, by law, which a process reads once."""
     laws: dict[str, Curves] = {}
     with np.load(RECORD) as archive:
         for key, values in archive.items():

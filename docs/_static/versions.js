@@ -1,4 +1,5 @@
-// Where manuals of several versions stand side by side (docs/site_of_versions.py), a choice of versions above the search field.
+// Where manuals of several versions stand side by side (docs/site_of_versions.py), a choice of versions above the
+// search field.
 document.addEventListener("DOMContentLoaded", async () => {
   const root = new URL(document.documentElement.dataset.content_root, location.href);
   const answer = await fetch(new URL("../versions.json", root)).catch(() => null);
