@@ -1,6 +1,7 @@
 """Plots of intensities and of participation: heights, errors over matrices, laws."""
 
 import numpy as np
+import pytest
 
 import rmtjax as rmt
 from rmtjax import plotting
@@ -67,6 +68,14 @@ def test_participation_in_bins_of_levels_with_errors_over_matrices():
         np.testing.assert_allclose(line.get_ydata(), mean, rtol=1e-5)
     assert names(ax) == ["30 matrices", "β = 1", "β = 2"]
     assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylabel()) == ("linear", "log", "$I_{3}$")
+
+
+@pytest.mark.parametrize("number", [5, 7, 49, 93])  # The mean of as many numbers, one of them 1, is rounded.
+def test_a_bin_with_levels_of_a_single_matrix_is_a_gap(number):
+    levels, vectors = np.resize(LEVELS, (number, 8)), np.resize(VECTORS, (number, *VECTORS.shape[1:]))
+    levels[0, :2] = [1.5, 1.7]
+    ax = plotting.inverse_participation_ratio(levels, vectors, bins=[-1, 1, 1.6, 1.8], betas=[])
+    np.testing.assert_array_equal(np.isnan(ax.lines[0].get_ydata()), [False, True, True])
 
 
 def test_participation_of_one_matrix_has_gaps_and_no_band():

@@ -133,3 +133,10 @@ def test_exponent_of_repulsion_with_the_curves_of_its_bias():
     terms = [-((-s) ** k) / (k * math.factorial(k)) for k in range(1, 30)]
     np.testing.assert_allclose(values, -np.expm1(-s) / sum(terms) - 1, rtol=0, atol=1e-5)
     assert ax.get_ylim()[0] < values.min() < 0
+
+
+def test_the_exponent_from_a_single_spectrum_is_a_gap():
+    levels = np.tile(np.arange(8.0), (93, 1))  # The mean of 93 numbers, one of them 1, is rounded.
+    levels[0, 4:] -= 0.9
+    ax = plotting.level_repulsion(levels, [0.2, 0.5, 1.5])
+    np.testing.assert_array_equal(np.isnan(ax.lines[0].get_ydata()), [True, True, False])

@@ -66,3 +66,13 @@ def test_one_spectrum_has_no_band_and_further_ones_another_colour():
     plotting.unfolding(statistics.unfold(LEVELS[1], UNIFORM), label="another", ax=ax)
     assert names(ax)[1] == "another"
     assert ax.lines[0].get_color() == ax.lines[1].get_color() != ax.lines[3].get_color() == ax.lines[4].get_color()
+
+
+@pytest.mark.parametrize("number", [5, 7, 49, 93])  # The mean of as many numbers, one of them 1, is rounded.
+def test_a_bin_with_levels_of_a_single_spectrum_is_a_gap(number):
+    levels = np.resize(LEVELS, (number, 30))
+    levels[0, -1] = 1.9
+    ax = plotting.unfolding(statistics.unfold(levels, lambda x: 30 * x), bins=19)
+    gaps = np.isnan(ax.lines[0].get_ydata())
+    assert gaps[-1]
+    assert not gaps[:9].any()

@@ -28,7 +28,8 @@ def unfolding(
 
     Args:
         unfolded: the result of `statistics.unfold` or any other unfolding; the spectra are independent.
-        bins: number of bins between the lowest and the highest level.
+        bins: number of bins between the lowest and the highest level. Where a bin has levels of only one of several
+            spectra, the line has a gap.
         label: name of the spectra in the legend; by default their number and the mean `trend` with its standard error.
         ax: where to draw; by default a new figure.
         style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.

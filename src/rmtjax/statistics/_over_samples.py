@@ -249,8 +249,9 @@ def _means(each: PyTree) -> PyTree:
 
     def of_leaf(leaf: jax.Array) -> jax.Array:
         scaled, unit = in_unit(leaf, 0)
-        mean = jnp.mean(scaled, axis=0, keepdims=True)
-        return times(jnp.concatenate([mean, mean + (mean - scaled) / (leaf.shape[0] - 1)]), unit)
+        total, number = jnp.sum(scaled, axis=0, keepdims=True), leaf.shape[0]
+        # A total less its only summand is exactly 0, so that a quotient of such means is NaN.
+        return times(jnp.concatenate([total / number, (total - scaled) / (number - 1)]), unit)
 
     return jax.tree.map(of_leaf, each)
 
