@@ -22,6 +22,23 @@ def _mapped() -> dict[str, tuple[Callable, tuple]]:
 MAPPED = _mapped()
 
 
+def _with_parameters() -> dict[str, tuple[Callable, tuple]]:
+    """Methods of objects with real parameters, as functions of the object too."""
+    found = {}
+    for name, instance in INSTANCES.items():
+        of_object = methods(instance)
+        if of_object and any(jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in jax.tree.leaves(instance)):
+            found |= {f"{name}.{method}": (_called(method), (instance, *args)) for method, args in of_object.items()}
+    return found
+
+
+def _called(method: str) -> Callable:
+    return lambda instance, *args: getattr(instance, method)(*args)
+
+
+WITH_PARAMETERS = _with_parameters()
+
+
 def exists(fn: Callable, args: tuple) -> bool:
     """Whether the formula is known for this law or ensemble."""
     try:

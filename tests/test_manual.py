@@ -47,6 +47,14 @@ Caption.
 
 {download}`Download the script <script.py>`
 
+```{toctree}
+other
+```
+
+```{warning}
+By {eq}`one`.
+```
+
 ```python
 x = 1
 ```
@@ -55,7 +63,7 @@ After.
 """
     cells = notebook(page).cells
     assert [(cell.cell_type, cell.source) for cell in cells] == [
-        ("markdown", "# Title\n\n\nCaption."),
+        ("markdown", "# Title\n\n\nCaption.\n\n\n\nBy (one)."),
         ("code", "x = 1"),
         ("markdown", "After."),
     ]
@@ -64,3 +72,5 @@ After.
     assert code[0].source == "x = 1"
     assert code[0].metadata["tags"] == ["hide-input"]
     assert code[1].source == "After.\n\n```python\ny = 2\n```"  # of a page with cells only these are run
+    with pytest.raises(ValueError, match=r"a notebook cannot show \{term\}`bulk`"):
+        notebook(page + "\nThe {term}`bulk`.\n")

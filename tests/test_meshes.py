@@ -18,7 +18,7 @@ from rmtjax.inference import kolmogorov_smirnov
 from rmtjax.special.internal import bracketed_root
 from tests.cases import daily, further
 from tests.everything import CASES, ON_HOST, cases_with
-from tests.mapped import MAPPED, dependent, exists, on_axis, stacked
+from tests.mapped import MAPPED, WITH_PARAMETERS, dependent, exists, on_axis, stacked
 from tests.processes import printed
 from tests.registry import PUBLIC
 
@@ -135,6 +135,35 @@ def test_inside_shard_map(name, kind):
     with jax.set_mesh(MESHES[kind]):
         run = jax.jit(jax.shard_map(fn, in_specs=jax.P("d"), out_specs=jax.P("d")))
         jax.eval_shape(run, on_axis(arg, MESHES[kind]))
+
+
+def on_each_device(fn, args):
+    if exists(fn, args):
+        with jax.set_mesh(AUTOMATIC):
+            run = jax.jit(jax.shard_map(jax.vmap(fn), in_specs=jax.P("d"), out_specs=jax.P("d")))
+            jax.eval_shape(run, *jax.tree.map(lambda leaf: stacked(leaf, AUTOMATIC), args))
+
+
+# Each begins a loop of its own with constants.
+LOOPS = (
+    "rmtjax.DysonBrownianMotion.sample",
+    "rmtjax.CircularBrownianMotion.eigenphases",
+    "rmtjax.laws.EquilibriumMeasure.pdf",
+    "rmtjax.laws.VarianceProfileLaw.mean",
+    "rmtjax.laws.CovarianceProfileLaw.mean",
+    "rmtjax.laws.FreePolynomial.var",
+    "rmtjax.laws.FreeSum.ppf",
+)
+
+
+@pytest.mark.parametrize("name", daily(WITH_PARAMETERS, only=LOOPS))
+def test_parameters_that_differ_between_devices(name):
+    on_each_device(*WITH_PARAMETERS[name])
+
+
+@pytest.mark.parametrize("name", daily([name for name in MAPPED if name != OTHER_MESH], only=LOOPS[:1]))
+def test_arguments_that_differ_between_devices(name):
+    on_each_device(*MAPPED[name])
 
 
 def test_functions_with_closures_leak_no_tracers():

@@ -135,6 +135,5 @@ def _last(phases: Float[Array, " k"], coefficients: Verblunsky) -> Float[Array, 
 
     half = coefficients.boundary / 2
     rows = coefficients.affine()
-    kinds = [jax.typeof(each) for each in (phases, *rows)]
-    begin = lambda part: varying_like(jnp.broadcast_to(part, phases.shape), *kinds)
+    begin = lambda part: varying_like(jnp.broadcast_to(part, phases.shape), phases, rows)
     return jax.lax.scan(step, (begin(jnp.cos(half)), begin(jnp.sin(half))), rows)[0][1]

@@ -38,7 +38,7 @@ def levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
         _, found, failed = call(a, mode=np.uint8(ord("N")), uplo=np.uint8(ord("L")))
     # A row of the matrix tells how the levels are shared; the call itself does not.
     row = a[..., 0, :]
-    return varying_like(jnp.where((failed[..., None] == 0) & (row == row), found, jnp.nan), jax.typeof(a))
+    return varying_like(jnp.where((failed[..., None] == 0) & (row == row), found, jnp.nan), a)
 
 
 @levels.def_vmap

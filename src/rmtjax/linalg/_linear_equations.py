@@ -18,8 +18,7 @@ _SMALL = 12
 
 def solve_each(a: Inexact[Array, "... n n"], b: Inexact[Array, "... n k"]) -> Inexact[Array, "... n k"]:
     """The solutions x of a x = b; not finite where a is singular. Leading axes are those of both."""
-    kinds = jax.typeof(a), jax.typeof(b)
-    a, b = varying_like(a, *kinds), varying_like(b, *kinds)
+    a, b = varying_like((a, b), a, b)
     return jax.lax.custom_linear_solve(
         lambda x: jnp.matmul(a, x, precision="highest"),
         b,
@@ -72,7 +71,7 @@ def _eliminated(
 
     No rows are exchanged: those that are chosen are left alone from then on.
     """
-    free = varying_like(jnp.ones(a.shape[:-1], bool), jax.typeof(a))
+    free = varying_like(jnp.ones(a.shape[:-1], bool), a)
     (rows, right, _), (chosen, pivots) = jax.lax.scan(_eliminate, (a, b, free), jnp.arange(a.shape[-1]))
     return rows, right, jnp.moveaxis(chosen, 0, -1), jnp.moveaxis(pivots, 0, -1)
 
@@ -99,7 +98,7 @@ def _back_substituted(
 ) -> Inexact[Array, "... n k"]:
     """The solution from what elimination gives."""
     steps = (jnp.arange(rows.shape[-1]), jnp.moveaxis(chosen, -1, 0), jnp.moveaxis(pivots, -1, 0))
-    free = varying_like(jnp.ones(rows.shape[:-1], bool), jax.typeof(rows))
+    free = varying_like(jnp.ones(rows.shape[:-1], bool), rows)
 
     def step(state: tuple[Array, Array], row: tuple[Array, Array, Array]) -> tuple[tuple, Array]:
         right, free = state

@@ -85,7 +85,7 @@ def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch
     """
     a = hermitian_part(_checks.square_matrix("a", a))
     # Parameters that f closes over become explicit, so that the rule below can pass on their derivatives.
-    scalar_f, parameters, _ = opened("f", f, varying_like(jnp.zeros((), jnp.finfo(a.dtype).dtype), jax.typeof(a)))
+    scalar_f, parameters, _ = opened("f", f, varying_like(jnp.zeros((), jnp.finfo(a.dtype).dtype), a))
 
     def elementwise(x: Array, *parameters: Array) -> Array:
         return jax.vmap(lambda y: scalar_f(y, *parameters))(x.ravel()).reshape(x.shape)

@@ -23,7 +23,7 @@ comes out of it, so a state of two arrays would take twice the time.
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -276,14 +276,9 @@ def count(matrix: AbstractSturm, ratio: Numbers, x: Numbers) -> tuple[Numbers, I
                 changes -= jax.lax.shift_right_arithmetic(p ^ previous, sign_bit)
         return jax.lax.complex(ratio, total + changes.astype(x.dtype)), None
 
-    start = varying_like(jax.lax.complex(ratio, jnp.zeros_like(ratio)), *types(matrix), jax.typeof(x))
+    start = varying_like(jax.lax.complex(ratio, jnp.zeros_like(ratio)), matrix, x)
     state, _ = jax.lax.scan(step, start, matrix.rows)
     return state.real, state.imag.astype(jnp.int32)
-
-
-def types(matrix: AbstractSturm) -> list[Any]:
-    """The types of the arrays of a matrix; the carry of a loop over its rows must vary like these."""
-    return [jax.typeof(leaf) for leaf in jax.tree.leaves(matrix)]
 
 
 def total_count(matrix: AbstractSturm, x: Numbers) -> Int[Array, "*shape"]:
@@ -306,8 +301,7 @@ def _total_count(matrix: AbstractSturm, x: Float[Array, " k"]) -> Int[Array, " k
         ratio, more = count(eqx.tree_at(lambda m: m.rows, matrix, rows), ratio, x)
         return (ratio, total + more), None
 
-    kinds = *types(matrix), jax.typeof(x)
-    start = varying_like(matrix.start(x), *kinds), varying_like(jnp.zeros(x.shape, jnp.int32), *kinds)
+    start = varying_like((matrix.start(x), jnp.zeros(x.shape, jnp.int32)), matrix, x)
     state, _ = jax.lax.scan(go_on, start, rows[: steps // piece * piece].reshape(-1, piece, *rows.shape[1:]))
     return go_on(state, rows[steps // piece * piece :])[0][1] if steps % piece else state[1]
 
@@ -323,7 +317,7 @@ def last_minor(matrix: AbstractSturm, x: Numbers) -> Numbers:
             product = reduced(product * reduced(minors[-1 - matrix.behind]))
         return jax.lax.complex(ratio, product), None
 
-    start = varying_like(jax.lax.complex(matrix.start(x), jnp.ones_like(x)), *types(matrix))
+    start = varying_like(jax.lax.complex(matrix.start(x), jnp.ones_like(x)), matrix)
     state, _ = jax.lax.scan(step, start, matrix.rows)
     # If the divisors are one minor behind, the ratio of the last minor to the last divisor is still missing.
     return reduced(state.imag * reduced(state.real)) if matrix.behind else state.imag

@@ -89,7 +89,7 @@ def _some_levels(
     ends = _points(
         jnp.stack([jnp.where(present, low, high), jnp.broadcast_to(high, (size,))]), jnp.stack(counts)[:, None]
     )
-    ends = varying_like(ends, *_sturm.types(matrix), jax.typeof(ends))
+    ends = varying_like(ends, matrix, ends)
     ends = jax.lax.fori_loop(0, 2, lambda number, b: _polish(matrix, _divide(matrix, b, first, number > 0)), ends)
     return jnp.clip((ends[0].real + ends[1].real) / 2, matrix.lower, matrix.upper)
 

@@ -81,7 +81,7 @@ def _integral(a: Float[Array, "..."], w: Float[Array, "..."], offset: Float[Arra
         h = g + rise * (g + v)
         return total + weights[i] * (height - h) * jnp.exp(-a * h)
 
-    zero = varying_like(jnp.zeros_like(a), *map(jax.typeof, (a, w)))
+    zero = varying_like(jnp.zeros_like(a), a, w)
     return end * jax.lax.fori_loop(0, nodes.size, add, zero)
 
 

@@ -57,8 +57,7 @@ def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *s
     evaluate, constants, kind = opened("fn", fn, start[0])
     with mesh_of((start, constants)):
         # Inside `shard_map` the carry of the search differs between devices if an end or a function value does.
-        kinds = [kind, *map(jax.typeof, start)]
-        spread = tuple(varying_like(each, *kinds) for each in start)
+        spread = varying_like(start, start, kind)
         if spread[0] is not start[0]:
             evaluate, constants, _ = opened("fn", fn, spread[0])
         fixed = jax.lax.stop_gradient(constants)

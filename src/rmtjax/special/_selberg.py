@@ -35,7 +35,7 @@ def _pair_sum(x: Inexact[Array, " n"], distance_of: Callable[[Array], Array]) ->
         weight = jnp.where(2 * distance == n, 0.5, 1.0).astype(logarithm.dtype)
         return total + weight * jnp.sum(logarithm), None
 
-    start = varying_like(jnp.zeros((), jnp.finfo(x.dtype).dtype), jax.typeof(x))
+    start = varying_like(jnp.zeros((), jnp.finfo(x.dtype).dtype), x)
     return jax.lax.scan(step, start, jnp.arange(1, n // 2 + 1))[0]
 
 

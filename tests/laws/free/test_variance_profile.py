@@ -134,6 +134,15 @@ def test_units_change_nothing(dtype, power):
         np.testing.assert_allclose(scaled.std() / c, one.std(), rtol=1e-6)
 
 
+@pytest.mark.float32
+@pytest.mark.parametrize("unit", [2.0**-123, 2.0**126])
+def test_variances_near_the_ends_of_single_precision(unit):
+    variances = np.array([[1.0, 0.5], [0.5, 2.0]], np.float32)
+    one, scaled = VarianceProfileLaw(variances), VarianceProfileLaw(variances * np.float32(unit))
+    np.testing.assert_allclose(np.stack(scaled.support()) / unit**0.5, np.stack(one.support()), rtol=1e-6)
+    np.testing.assert_allclose(scaled.std() / unit**0.5, one.std(), rtol=1e-6)
+
+
 def test_transforms_off_the_axis():
     law = law_of("full")
     z = jnp.array([0.3 + 1e-16j, 1.0 + 0.1j, -2.5 + 1e-8j, 1e3 + 1e3j, 1e200 + 1j])

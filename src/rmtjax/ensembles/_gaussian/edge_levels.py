@@ -127,8 +127,7 @@ def _count_above(
         delta = _next(state[0], shift, row)
         return (delta, state[1] + like(state[1], delta < -1)), None
 
-    kinds = jax.typeof(shift), jax.typeof(d), jax.typeof(left)
-    zeros = lambda dtype: varying_like(jnp.zeros(shift.shape, dtype), *kinds)
+    zeros = lambda dtype: varying_like(jnp.zeros(shift.shape, dtype), shift, d, left)
     return jax.lax.scan(step, (zeros(shift.dtype), zeros(jnp.int32)), (d, left), unroll=_UNROLLED)[0][1]
 
 

@@ -25,6 +25,7 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax._promotion import complex_dtype
 from rmtjax._typing import KeyScalar
+from rmtjax._varying import varying_like
 from rmtjax.ensembles._gaussian.matrices import GUE
 from rmtjax.linalg.internal import adjoint, decompose
 from rmtjax.random.internal import haar_isometry
@@ -58,7 +59,7 @@ def _in_steps(key: KeyScalar, duration: Float[Array, ""], n: int) -> Complex[Arr
     steps = jnp.ceil(duration / min(_LONGEST, _LONGEST_OF_ORDER / n))
     length = duration / jnp.maximum(steps, 1)
     factor = lambda i, product: _factor(jax.random.fold_in(key, i), n, length) @ product
-    identity = jnp.eye(n, dtype=complex_dtype(duration.dtype))
+    identity = varying_like(jnp.eye(n, dtype=complex_dtype(duration.dtype)), jax.random.key_data(key), duration)
     return jax.lax.fori_loop(0, steps.astype(jnp.int32), factor, identity)
 
 
@@ -74,8 +75,8 @@ def _factor(key: KeyScalar, n: int, duration: Float[Array, ""]) -> Complex[Array
         accepted = jnp.log(jax.random.uniform(key_uniform, (), levels.dtype)) < _log_acceptance(levels)
         return key, accepted, levels, vectors
 
-    levels = jnp.zeros(n, duration.dtype)
-    start = key, jnp.asarray(False), levels, jnp.zeros((n, n), complex_dtype(levels.dtype))
+    nothing = jnp.asarray(False), jnp.zeros(n, duration.dtype), jnp.zeros((n, n), complex_dtype(duration.dtype))
+    start = key, *varying_like(nothing, jax.random.key_data(key), duration)
     *_, levels, vectors = jax.lax.while_loop(lambda state: ~state[1], propose, start)
     return (vectors * unit_circle(levels)[None]) @ adjoint(vectors)
 

@@ -13,6 +13,7 @@ from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import like
 from rmtjax._typing import DysonIndex, KeyScalar, RealLike
+from rmtjax._varying import varying_like
 
 _TIMES = _checks.Rule(
     lambda times: ((times >= 0) & (times < math.inf)).all() & (times[1:] >= times[:-1]).all(),
@@ -90,4 +91,5 @@ class AbstractMotion(AbstractModule):
 
         times = like(self.scale, times)
         durations = jnp.diff(times, prepend=jnp.zeros_like(times[:1]))
-        return jax.lax.scan(step, (jnp.int32(0), self._start(start_key)), durations)[1]
+        first = varying_like(self._start(start_key), jax.random.key_data(key), durations)
+        return jax.lax.scan(step, (jnp.int32(0), first), durations)[1]

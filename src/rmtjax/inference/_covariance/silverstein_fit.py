@@ -208,7 +208,7 @@ def _nonnegative_least_squares(matrix: Float[Array, "m g"], target: Float[Array,
         length = jnp.minimum(_longest(weights, change), _longest(slacks, other))
         return weights + length * change, slacks + length * other, residual + length * (matrix @ change)
 
-    weights = varying_like(jnp.full(size, 1 / size, matrix.dtype), jax.typeof(matrix), jax.typeof(target))
+    weights = varying_like(jnp.full(size, 1 / size, matrix.dtype), matrix, target)
     start = weights, weights * size**2, matrix @ weights - target
     return jax.lax.fori_loop(0, _STEPS, step, start)[0]
 

@@ -269,9 +269,9 @@ def maximum(profile: Profile, *, by_differences: bool = False) -> Maximum:
         return lower, upper, following, following - theta, turn + 1, slopes, bend, jnp.sum(values)
 
     slope = jax.eval_shape(each, first, fixed)
-    none, kind = jnp.zeros((), slope.dtype), jax.typeof(heights)
+    none = jnp.zeros((), slope.dtype)
     begin = jnp.full((), jnp.inf, dtype), jnp.zeros(slope.shape, slope.dtype), none, none
-    step, *nothing = (varying_like(x, kind) for x in begin)
+    step, *nothing = varying_like(begin, heights)
     state = jax.lax.while_loop(unfinished, improve, (*start, first, step, 0, *nothing))
     theta, (slopes, curvature, total) = state[2], state[5:]
     # Bisection towards an end halves the distance to it, at most 60 times.

@@ -116,13 +116,12 @@ def tridiagonalised(
         found = entry, left, goes_on, _norm(row), _norm(row - like(row, expected)), (across, _norm(image))
         return _State(unit, vectors, following, jnp.where(goes_on, left, 0), largest), found
 
-    kinds = jax.typeof(start), jax.typeof(jax.eval_shape(product, start))
     # Made of the vector: JAX does not map a loop over an explicit axis if it carries constants, which have no mesh.
     none = jnp.sum(0 * start.real)
     number = depth if orthogonal else 1 + (witness is None)
     kept = jnp.zeros((number, start.size), start.dtype)
     state = _State(none + 1, kept + like(start, none), start, none, none)
-    state = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), state)
+    state = varying_like(state, start, jax.eval_shape(product, start))
     steps = place if witness is None else jnp.arange(depth + 1)
     last, (*found, seen) = jax.lax.scan(step, state, steps)
     diagonal, left, goes_on, sizes, others = (part[:depth] for part in found)

@@ -157,9 +157,8 @@ def denoised_image(
         put = lambda total, part: jax.lax.dynamic_update_slice(total, at(total, part.shape) + part, place)
         return jax.tree.map(put, sums, new), None
 
-    kinds = jax.typeof(padded), jax.typeof(levels)
     zeros = (jnp.zeros(padded.shape, padded.dtype), jnp.zeros((3, *padded.shape[1:]), dtype))
-    zeros = tuple(varying_like(each, *kinds) for each in zeros)
+    zeros = varying_like(zeros, padded, levels)
     (voxels, (weight, variance, rank)), _ = jax.lax.scan(add, zeros, starts)
     crop = tuple(slice(0, length) for length in space)
     weight = weight[crop]

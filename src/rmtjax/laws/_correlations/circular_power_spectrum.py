@@ -96,7 +96,7 @@ def _power_spectrum(
             a, b = (1 - lost * each for each in pair)
             return (plus * a, minus * b, difference * b + plus * (pair[0] - pair[1])), None
 
-        one = varying_like(jnp.ones(jnp.broadcast_shapes(z.shape, weights.shape), z.dtype), jax.typeof(z))
+        one = varying_like(jnp.ones(jnp.broadcast_shapes(z.shape, weights.shape), z.dtype), z)
         (plus, minus, difference), _ = jax.lax.scan(factor, (one, one, 0 * one), (even, odd))
         if beta == 1:
             generating = plus + z * gap * difference

@@ -253,7 +253,7 @@ def distribution(probabilities: Float[Array, " q"], count: int) -> Float[Array, 
 
     # Values that rounding has moved out of [0, 1] become 0 or 1. Exact values 0 and 1 keep their derivatives.
     inside = jnp.where(probabilities < 0, 0, jnp.where(probabilities > 1, 1, probabilities))
-    return jax.lax.scan(trial, varying_like(_one(count, inside.dtype), jax.typeof(inside)), inside)[0]
+    return jax.lax.scan(trial, varying_like(_one(count, inside.dtype), inside), inside)[0]
 
 
 def _halves(v: Float[Array, " q"], count: int) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
@@ -266,7 +266,7 @@ def _halves(v: Float[Array, " q"], count: int) -> tuple[Float[Array, " k"], Floa
 
     # Ordered by size the eigenvalues alternate in sign, so all products stay of order 1.
     v = v[jnp.argsort(-jnp.abs(v))]
-    one = varying_like(_one(count, v.dtype), jax.typeof(v))
+    one = varying_like(_one(count, v.dtype), v)
     return jax.lax.scan(factor, (one, jnp.zeros_like(one)), v)[0]
 
 

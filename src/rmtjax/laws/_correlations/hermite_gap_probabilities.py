@@ -179,5 +179,5 @@ def _pfaffian(matrix: Complex[Array, "m m"]) -> Complex[Array, ""]:
         value = jnp.where(chosen == k + 1, value, -value) * pivot
         return (a - _skew(jnp.outer(a[k] / pivot, a[k + 1])), value), None
 
-    one = varying_like(jnp.ones((), matrix.dtype), jax.typeof(matrix))
+    one = varying_like(jnp.ones((), matrix.dtype), matrix)
     return jax.lax.scan(eliminate, (matrix, one), jnp.arange(0, index.size, 2))[0][1]

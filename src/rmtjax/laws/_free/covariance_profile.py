@@ -23,6 +23,7 @@ from jaxtyping import Array, Complex, Float
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype, in_one_precision, like
 from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._varying import varying_like
 from rmtjax.laws._core.half_plane import in_plane, upper_logs
 from rmtjax.laws._free.dyson_law import AbstractDysonLaw
 from rmtjax.laws._free.gaps import are_few
@@ -184,5 +185,6 @@ class CovarianceProfileLaw(AbstractDysonLaw):
             )
 
         first = lambda profile: jnp.zeros((k + 1, profile), by_rows.dtype).at[0].set(1)
-        moments, _ = jax.lax.fori_loop(1, k + 1, step, (first(by_rows.shape[0]), first(by_rows.shape[1])))
+        start = varying_like((first(by_rows.shape[0]), first(by_rows.shape[1])), self, centre)
+        moments, _ = jax.lax.fori_loop(1, k + 1, step, start)
         return moments @ like(by_rows, self.weights)

@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
 from rmtjax._units import times
+from rmtjax._varying import varying_like
 from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.linalg.internal import solve_each
 
@@ -84,7 +85,7 @@ def dyson_solution(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "... n"
 
     first = _Starts(start, jnp.zeros_like(jnp.real(z), bool), jnp.zeros((), jnp.int32))
     goes_on = lambda starts: ~jnp.all(starts.done) & (starts.number < heights.size)
-    return jax.lax.while_loop(goes_on, again, first).found
+    return jax.lax.while_loop(goes_on, again, varying_like(first, law, z)).found
 
 
 @dyson_solution.defjvp
@@ -124,7 +125,7 @@ def _radius(law: Any, g: Complex[Array, "... n"]) -> Float[Array, "..."]:
         vector = vector + jnp.abs(g) ** 2 * image(vector)
         return vector / jnp.max(vector, axis=-1, keepdims=True)
 
-    vector = jax.lax.fori_loop(0, _POWER_STEPS, step, jnp.ones_like(jnp.real(g)))
+    vector = jax.lax.fori_loop(0, _POWER_STEPS, step, varying_like(jnp.ones_like(jnp.real(g)), law, g))
     weighted = vector * like(vector, law.weights).reshape([1] * (g.ndim - 1) + [-1])
     return jnp.sum(weighted * image(vector), axis=-1) / jnp.sum(weighted * vector / jnp.abs(g) ** 2, axis=-1)
 
@@ -150,7 +151,7 @@ def _searched(law: Any, z: Complex[Array, "..."], starts: _Starts) -> Complex[Ar
         is_first=starts.number == 0,
     )
     goes_on = lambda search: ~jnp.all(search.done) & (search.number < _MOST_STEPS)
-    return jax.lax.while_loop(goes_on, lambda search: _step(law, z, search), first).best
+    return jax.lax.while_loop(goes_on, lambda search: _step(law, z, search), varying_like(first, law, z)).best
 
 
 def _step(law: Any, z: Complex[Array, "..."], search: _Search) -> _Search:

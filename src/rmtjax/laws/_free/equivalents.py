@@ -63,8 +63,8 @@ def resolvent_equivalent(
         1.00
 
     References:
-        Biane (1998), Math. Z. 227, 143; Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1, chapter 4; Couillet and
-        Liao (2022), Random Matrix Methods for Machine Learning, theorem 2.6.
+        Biane (1998), Math. Z. 227, 143, section 3; Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1, chapter 4;
+        Couillet and Liao (2022), Random Matrix Methods for Machine Learning, theorem 2.6.
     """
     points = in_plane(_checks.numbers("z", z))
     levels, vectors, noisy = _with_noise(matrix, law, operation)

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
+from rmtjax._varying import varying_like
 from rmtjax.laws._core.half_plane import in_plane
 
 _MOST_STEPS = 64
@@ -60,7 +61,7 @@ def fixed_point(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     never = jnp.zeros_like(start, bool)
     first = _Search(start, start, jnp.full_like(jnp.real(start), jnp.inf), never, never, jnp.zeros((), jnp.int32))
     goes_on = lambda search: ~jnp.all(search.done) & (search.steps < _MOST_STEPS)
-    search = jax.lax.while_loop(goes_on, lambda search: _step(law, z, spread, search), first)
+    search = jax.lax.while_loop(goes_on, lambda search: _step(law, z, spread, search), varying_like(first, law, z))
     # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap.
     eps, infinite = float(jnp.finfo(spread.dtype).eps), search.moved >= _LOST
     found = jnp.where(infinite, like(z, law._spread() / eps), search.best)

@@ -29,6 +29,7 @@ from rmtjax import _checks
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import ArrayLike
 from rmtjax._units import times_power
+from rmtjax._varying import varying_like
 from rmtjax.laws._core.base import FEW
 from rmtjax.laws._core.half_plane import in_plane, quotient_of_one, upper_logs
 from rmtjax.laws._core.orders import no_more_than
@@ -340,7 +341,8 @@ class FreePolynomial(AbstractLawOfEquation):
             return jnp.einsum("kjab,jbc->kac", factors, series).at[0].add(jnp.eye(size, dtype=letters.dtype))
 
         turns = 1 + k * (max(map(len, self.words)) // 2 + 1)
-        series = jax.lax.fori_loop(0, turns, turn, jnp.zeros((k + 1, size, size), letters.dtype))
+        start = varying_like(jnp.zeros((k + 1, size, size), letters.dtype), matrices, constant)
+        series = jax.lax.fori_loop(0, turns, turn, start)
         return jnp.real(jnp.trace(series[:, :d, :d], axis1=-2, axis2=-1)) / d
 
     def _centred(self) -> tuple[Self, Array]:

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax._promotion import like
+from rmtjax._varying import varying_like
 from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.laws._free.atoms import with_atoms
 from rmtjax.laws._free.fixed_point import fixed_point
@@ -97,7 +98,7 @@ def bisected(
 
     first = Lanes(spread_out(lower), spread_out(upper), jnp.asarray(outer), spread_out(zero))
     goes_on = lambda lanes: jnp.any(~is_narrow(lanes) & (lanes.upper > lanes.lower))
-    return jax.lax.while_loop(goes_on, halved, first)
+    return jax.lax.while_loop(goes_on, halved, varying_like(first, lower, upper, levels))
 
 
 def mass_below(potentials: Complex[Array, "2 ..."]) -> Float[Array, "..."]:

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Inexact, Int
 
 from rmtjax._promotion import like
+from rmtjax._varying import varying_like
 from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.laws._free.free_letters import FreeLetters
 from rmtjax.linalg.internal import inverse_of_each, solve_each
@@ -167,7 +168,7 @@ def _solution(equation: Equation, z: Complex[Array, " k"], first: Complex[Array,
 
     none = _Starts(first, jnp.zeros_like(jnp.real(z), bool), like(height, _RATE), jnp.zeros((), jnp.int32))
     goes_on = lambda starts: ~jnp.all(starts.done) & (starts.number < _MOST_STARTS)
-    starts = jax.lax.while_loop(goes_on, again, none)
+    starts = jax.lax.while_loop(goes_on, again, varying_like(none, equation, z))
     return jnp.where(starts.done[..., None], starts.found, jnp.nan)
 
 
@@ -184,7 +185,7 @@ def beginning(equation: Equation) -> Complex[Array, " m"]:
 
     first = jnp.full_like(equation.basis[:, 0, 0], -1j), jnp.full_like(jnp.real(z), jnp.inf), jnp.zeros((), jnp.int32)
     goes_on = lambda state: (state[1] > rough) & (state[2] < _FIRST_STEPS)
-    return jax.lax.while_loop(goes_on, step, first)[0]
+    return jax.lax.while_loop(goes_on, step, varying_like(first, equation))[0]
 
 
 def _over(matrix: Complex[Array, "... m m"], vectors: Complex[Array, "... m k"]) -> Complex[Array, "... m k"]:
@@ -215,7 +216,8 @@ def _walked(
     )
     goes_on = lambda path: ~jnp.all(path.done) & (path.number < _MOST_STEPS)
     least = float(jnp.finfo(height.dtype).eps) / 1024 * height
-    return jax.lax.while_loop(goes_on, lambda path: _step(equation, z, least, starts.rate, path), begin)
+    step = lambda path: _step(equation, z, least, starts.rate, path)
+    return jax.lax.while_loop(goes_on, step, varying_like(begin, equation, z))
 
 
 def _step(equation: Equation, z: Complex[Array, "..."], least: Array, rate: Array, path: _Path) -> _Path:

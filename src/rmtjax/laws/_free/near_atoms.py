@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
+from rmtjax._varying import varying_like
 from rmtjax.laws._free.matrix_dyson import Equation, beginning, found_solution, length_of, with_derivatives
 
 # The distances that are tried beside atoms, and elsewhere, as powers of eps. The last one is on the other side.
@@ -132,7 +133,8 @@ def solved_near_atoms(
     zero = jnp.zeros_like(x, jnp.int32)
     none = jnp.full((*z.shape, equation.basis.shape[0]), jnp.nan, z.dtype)
     goes_on = lambda state: (state.number < _POWERS.shape[-1]) & jnp.any(state.missing)
-    end = jax.lax.while_loop(goes_on, again, _Search(zero, none, zero == 0, jnp.zeros((), jnp.int32)))
+    begin = varying_like(_Search(zero, none, zero == 0, jnp.zeros((), jnp.int32)), equation, z)
+    end = jax.lax.while_loop(goes_on, again, begin)
     near = at(end.level)
     found = jnp.where(end.missing[..., None], jnp.nan, end.found)
     return near, with_derivatives(equation, near.point, found)

@@ -16,7 +16,8 @@ from jaxtyping import Array, Bool, Complex, Float
 from rmtjax import _checks
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import RealLike
-from rmtjax._units import unit_near
+from rmtjax._units import over, unit_near
+from rmtjax._varying import varying_like
 from rmtjax.laws._free.dyson_law import AbstractDysonLaw
 from rmtjax.laws._free.gaps import are_few
 from rmtjax.linalg.internal import hermitian_part
@@ -87,10 +88,10 @@ class VarianceProfileLaw(AbstractDysonLaw):
         return jnp.maximum(*in_one_precision((jnp.sqrt(jnp.max(self.variances)), jnp.max(jnp.abs(self.means)))))
 
     def _over(self, size: Float[Array, ""]) -> Self:
-        # The square of the unit might overflow.
+        # XLA turns a quotient by two units into one by their product, which may overflow or be 0.
         parts = lambda law: (law.variances, law.means)
         unit = unit_near(size)
-        return eqx.tree_at(parts, self, (self.variances / unit / unit, self.means / unit))
+        return eqx.tree_at(parts, self, (over(over(self.variances, unit), unit), self.means / unit))
 
     def _profile(self) -> Float[Array, "n n"]:
         """The variances times the frequencies of the columns."""
@@ -138,4 +139,4 @@ class VarianceProfileLaw(AbstractDysonLaw):
             return moments.at[order].set(value)
 
         first = jnp.zeros((k + 1, shifts.size), profile.dtype).at[0].set(1)
-        return jax.lax.fori_loop(1, k + 1, step, first) @ like(profile, self.weights)
+        return jax.lax.fori_loop(1, k + 1, step, varying_like(first, profile, shifts)) @ like(profile, self.weights)

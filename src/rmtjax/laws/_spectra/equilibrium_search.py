@@ -27,6 +27,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax._promotion import like
+from rmtjax._varying import varying_like
 from rmtjax.laws._spectra.equilibrium_cuts import force, newton, placed, reach
 from rmtjax.linalg.internal import solve_each
 from rmtjax.special.internal import chebyshev_nodes, chebyshev_series
@@ -72,7 +73,8 @@ def _searched(coefficients: Float[Array, " m"]) -> _Intervals:
     one = jnp.ones((), int)
     first = _Intervals(jnp.where(np.arange(k) == 0, -far, far), jnp.full(k, far), one)
     goes_on = lambda search: search.moved & (search.rounds < _MOST_ROUNDS)
-    return jax.lax.while_loop(goes_on, partial(_round, coefficients), _Search(first, far > 0, 0 * one)).intervals
+    begin = varying_like(_Search(first, far > 0, 0 * one), coefficients)
+    return jax.lax.while_loop(goes_on, partial(_round, coefficients), begin).intervals
 
 
 def _round(coefficients: Float[Array, " m"], search: _Search) -> _Search:
@@ -140,7 +142,8 @@ def _pieces(starts: Bool[Array, " n"], stops: Bool[Array, " n"], k: int) -> tupl
         stop = jnp.where(jnp.any(rest), jnp.argmax(stops & (place >= start)), starts.size - 1)
         return stop, (start, stop, jnp.any(rest))
 
-    _, (start, stop, is_found) = jax.lax.scan(following, jnp.argmax(place < 0) - 1, None, length=k)
+    before = varying_like(jnp.argmax(place < 0) - 1, starts, stops)
+    _, (start, stop, is_found) = jax.lax.scan(following, before, None, length=k)
     last = starts.size - 1 - jnp.argmax(stops[::-1])
     return start, jnp.where(np.arange(k) == k - 1, last, stop), is_found
 

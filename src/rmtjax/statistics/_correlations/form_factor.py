@@ -197,7 +197,7 @@ def _on_grid(
     columns = _columns(size)
 
     def sums(x: Float[Array, " m"], weights: Float[Array, " n"], unit: Float[Array, ""]) -> Complex[Array, "2 k"]:
-        one = varying_like(jnp.ones(x.shape, complex_dtype(x.dtype)), jax.typeof(x))
+        one = varying_like(jnp.ones(x.shape, complex_dtype(x.dtype)), x)
         times, rest = (jnp.asarray(part)[:, None] * unit for part in grid)
         start, step, turn = jax.lax.complex(*cosine_and_sine(turns(halves(x[None]), halves(times), rest)))
         along = _powers(one, step, columns)

@@ -81,5 +81,5 @@ def _pairs(among: Array, of: Array, counted: Array, edges: Array) -> Float[Array
         after = jnp.maximum(like(place, jnp.searchsorted(among, of + edge)), place + 1)
         return after, jnp.sum(jnp.where(counted, after - before, 0).astype(edges.dtype))
 
-    _, pairs = jax.lax.scan(up_to, varying_like(place + 1, *map(jax.typeof, (among, of, counted, edges))), edges)
+    _, pairs = jax.lax.scan(up_to, varying_like(place + 1, among, of, counted, edges), edges)
     return pairs[1:]

@@ -143,8 +143,7 @@ def average(
     ends = track.position(skipped), track.position(skipped)
     window = Window(track.first - lengths, skipped, skipped, *ends, zero, Sums(zero, zero, zero) if with_sums else None)
     total = jnp.zeros_like(measure(window, zero, lengths))
-    kinds = [jax.typeof(leaf) for leaf in jax.tree.leaves((track, lengths))]
-    start = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), (window, total))
+    start = varying_like((window, total), track, lengths)
     step = jax.checkpoint(partial(_step, track, lengths, measure))
     # A gradient in reverse mode keeps the state at the beginning of every turn, and all states of one turn at a time.
     turn = math.isqrt(events - 1) + 1

@@ -173,7 +173,7 @@ def fitted(
         distinct levels; and `seen` of the fits of degrees 0, 1, ….
     """
     total = lambda values: jnp.sum(jnp.where(used, values, 0), axis=axes, keepdims=True)
-    nothing = varying_like(jnp.zeros_like(t), jax.typeof(t))
+    nothing = varying_like(jnp.zeros_like(t), t)
     begins = jnp.asarray(np.tile(np.arange(degree + 1) == 0, rounds))
     none = total(nothing)
     start = _State(nothing, nothing, none, none.astype(int), nothing)
