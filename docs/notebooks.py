@@ -12,6 +12,11 @@ import jupytext
 FOLDER = "_notebooks"
 # A notebook has only the caption of a picture that is a file, and no other download.
 FIGURE = re.compile(r"^```{figure} .*\n(?::.*\n)*((?:.*\n)*?)```\n", re.MULTILINE)
+# Lists of pages lead nowhere, and a box is a paragraph.
+LISTS = re.compile(r"^```{(?:toctree|eval-rst)}\n(?:.*\n)*?```\n", re.MULTILINE)
+BOX = re.compile(r"^```{(?:note|warning|tip)}\n((?:.*\n)*?)```\n", re.MULTILINE)
+EQUATION = re.compile(r"{eq}`(.*?)`")
+UNKNOWN = re.compile(r"^```{(?!code-cell}).*|(?<!`){[a-z:]+}`.*?`", re.MULTILINE)
 DOWNLOAD = re.compile(r"^.*{download}.*\n", re.MULTILINE)
 LINK = '<p class="notebook"><a href="{href}" download>Download this page as a notebook</a></p>'
 
@@ -20,7 +25,11 @@ def notebook(text: str) -> Any:
     """The notebook of a page with code cells, or of a page of the gallery, whose code is a block."""
     if "{code-cell}" not in text:
         text = text.replace("```python\n", "```{code-cell} ipython3\n")
-    found = jupytext.reads(DOWNLOAD.sub("", FIGURE.sub(r"\1", text)), fmt="md:myst")
+    for pattern, instead in ((FIGURE, r"\1"), (LISTS, ""), (BOX, r"\1"), (EQUATION, r"(\1)"), (DOWNLOAD, "")):
+        text = pattern.sub(instead, text)
+    if unknown := UNKNOWN.search(text):
+        raise ValueError(f"a notebook cannot show {unknown[0]}")
+    found = jupytext.reads(text, fmt="md:myst")
     found.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return found
 
