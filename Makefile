@@ -112,7 +112,7 @@ $(VENV)/.installed-%: pyproject.toml | $(VENV)/pyvenv.cfg
 ifdef RESOLUTION # pip knows no lowest versions
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --resolution $(RESOLUTION) --editable ".[$*]"
-else
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+else # Python compiles what it imports; compiling all modules here takes longer than the rest.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[$*]"
 endif
 	@touch $@
