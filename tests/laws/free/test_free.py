@@ -276,6 +276,8 @@ def test_refusals():
             wrong()
     with pytest.raises(ValueError, match="law of numbers that are not negative"):
         FreeProduct(Semicircle(2.0), MarchenkoPastur(0.5))
+    with pytest.raises(ValueError, match="not all 0"):
+        FreeProduct(MarchenkoPastur(0.5), Empirical([0.0]))
     with pytest.raises(ValueError, match="`copies` must be finite and at least 1"):
         FreePower(COIN, 0.5)
     with pytest.raises(ValueError, match="`share` must be in"):

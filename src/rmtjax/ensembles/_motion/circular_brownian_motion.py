@@ -32,9 +32,10 @@ class CircularBrownianMotion(AbstractMotion):
 
     The circular ensemble of the same β is its stationary law. No equation is integrated. A step is $U \to V U$ for
     β = 2, $S \to V S V^T$ for symmetric S (β = 1) and $S \to V S V^D$ for self-dual S (β = 4), with $V^D = Z V^T Z^T$.
-    Here V is Brownian motion on the unitary group, which is drawn from its exact law: a proposal with the spectrum of a
-    GUE is accepted or drawn again. For β = 2 a while t takes some max(4, n/10) s² t decompositions, O(n³) each, and at
-    least one. After s² t = 160 + 4 log n nothing is left of the start, and V is drawn at once.
+    Here V is Brownian motion on the unitary group at the time s² t (β = 2) or s² t/2 (β = 1 and 4), which is drawn from
+    its exact law: a proposal with the spectrum of a GUE is accepted or drawn again. For β = 2 a step of length t takes
+    some max(4, n/10) s² t decompositions, O(n³) each, and at least one. From s² t = 160 + 4 log n on nothing is left of
+    the start, and V is drawn at once; for β = 1 and 4 from twice this on, with the rows for n.
 
     Convention: locally the motion is that of `DysonBrownianMotion` with the same n, β and s. For β = 2 and a start at
     phases 0, $E \operatorname{tr} U = n e^{-s^2 t/2}$ and $E |\operatorname{tr} U|^2 = 1 + (n^2 - 1) e^{-s^2 t}$. For

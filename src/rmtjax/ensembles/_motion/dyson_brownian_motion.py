@@ -43,14 +43,15 @@ class DysonBrownianMotion(AbstractMotion):
 
     Args:
         initial: the n levels at time 0 in any order, differentiable: the matrix there is diagonal. Or an ensemble that
-            draws the matrix at time 0: real for β = 1, real or with a density of quaternions, as `GSE`, for β = 4. For
-            the stationary process it is the Gaussian ensemble; a GOE at time 0 and β = 2 is the crossover to the GUE.
+            draws the matrix at time 0: real for β = 1, with n rows (no `GSE`) for β = 2, real or with a density of
+            quaternions, as `GSE`, for β = 4. For the stationary process it is the Gaussian ensemble; a GOE at time 0
+            and β = 2 is the crossover to the GUE.
         beta: 1, 2 or 4; static.
         scale: s > 0, in units of the levels per square root of the time; differentiable.
         reversion: θ ≥ 0, per time; differentiable.
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: an argument is outside its range, or the start does not have the symmetry of β.
 
     Example:
         >>> import jax
@@ -125,7 +126,7 @@ class DysonBrownianMotion(AbstractMotion):
         return jnp.exp(-self.reversion * self._felt(duration))
 
     def _spread(self, duration: Float[Array, ""]) -> Float[Array, ""]:
-        """The scale of the Gaussian matrix that is added within a while, s √v."""
+        """The scale of the Gaussian matrix that is added within this time, s √v."""
         duration = self._felt(duration)
         return self.scale * square_root(duration * exp_slope(-2 * self.reversion * duration))
 

@@ -38,7 +38,7 @@ _LONGEST, _LONGEST_OF_ORDER = 0.25, 16.0
 
 @jax.default_matmul_precision("highest")
 def unitary_motion(key: KeyScalar, n: int, duration: Float[Array, ""]) -> Complex[Array, "n n"]:
-    """Brownian motion on U(n) from the identity, after any while, in steps that each have the exact law.
+    """Brownian motion on U(n) from the identity, after any time, in steps that each have the exact law.
 
     Raises:
         NotImplementedError: the duration is differentiated.

@@ -39,7 +39,7 @@ class AbstractMotion(AbstractModule):
     def _moved(
         self, key: KeyScalar, matrix: Inexact[Array, "rows rows"], duration: Float[Array, ""]
     ) -> Inexact[Array, "rows rows"]:
-        """The matrix after a while, given the matrix before."""
+        """The matrix after a time, given the matrix before it."""
 
     @abstractmethod
     def _levels(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, " n"]:

@@ -37,8 +37,8 @@ def resolvent_equivalent(
     $(\omega - A)^{-1}$ for a sum and $\frac{\omega}{z} (\omega - A)^{-1}$ for a product. The subordinate point ω(z)
     solves the equation of `FreeSum` or `FreeProduct` for the law of B and the levels of A. Traces
     $\frac1n \operatorname{tr} T (z - M)^{-1}$ with a bounded T, and quadratic forms, tend to those of the equivalent;
-    for Gaussian B their errors are of the order of 1/n and $1/\sqrt n$. A sample covariance matrix of normal data with
-    n observations is the product of the population covariance matrix A and `MarchenkoPastur(p/n)`.
+    for Gaussian B their errors are of the order of 1/n and $1/\sqrt n$. A sample covariance matrix of m normal
+    observations is the product of the population covariance matrix A, of order n, and `MarchenkoPastur(n/m)`.
 
     Args:
         matrix: A, symmetric or Hermitian; for a product positive semidefinite and not 0.
@@ -81,8 +81,9 @@ def log_det_equivalent(
     r"""The number to which $\log|\det(z - M)|$ is near, for a known matrix A with noise B in general position.
 
     It is $n \operatorname{Re} U(z)$ with the logarithmic potential $U(z) = E \log(z - X)$ of the free sum or product.
-    The error tends to a normal variable of the order of one while the determinant has the order of $e^n$. The capacity
-    of a channel, $\log \det(1 + \rho M)$, is $n \log \rho$ plus this at $z = -1/\rho$.
+    For z outside of the support the error tends to a normal variable of the order of one, while the determinant has the
+    order of $e^n$. Inside, the variance of the error grows like log n. The capacity of a channel,
+    $\log \det(1 + \rho M)$, is $n \log \rho$ plus this at $z = -1/\rho$.
 
     Args:
         matrix: A, symmetric or Hermitian; for a product positive semidefinite and not 0.

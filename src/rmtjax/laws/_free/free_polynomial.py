@@ -83,8 +83,9 @@ class FreePolynomial(AbstractLawOfEquation):
     some $10^{-6}$.
 
     Where no path to the axis succeeds, the law is taken from beside the point. That may be a point in a gap, at which
-    the equation has a pole and the law has none, such as 0 for ABA with signs A and B: the transform is right to some
-    1e-5 there, and the distribution function keeps its digits. If no path succeeds beside it either, the point has NaN.
+    the equation has a pole and the law has none, such as 0 for ABA where A and B have the levels ±1: the transform is
+    right to some 1e-5 there, and the distribution function keeps its digits. If no path succeeds beside it either, the
+    point has NaN.
 
     Convention: each variable without a law has mean 0 and variance 1, the support [-2, 2].
 

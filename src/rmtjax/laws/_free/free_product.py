@@ -29,8 +29,8 @@ from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
 from rmtjax.laws._free.pairs import levels_of_pairs
 
 _POSITIVE = _checks.Rule(
-    lambda law: law._carrier()[0] >= 0,
-    'be a law of numbers that are not negative (`FreePolynomial({"cbc": 1.0}, ...)` takes a signed B and A = C²)',
+    lambda law: (law._carrier()[0] >= 0) & (law._carrier()[1] > 0),
+    'be a law of numbers that are not negative and not all 0 (a signed B: `FreePolynomial({"cbc": 1.0}, ...)`)',
 )
 
 
@@ -48,8 +48,8 @@ class FreeProduct(AbstractFreeConvolution):
         b: another one.
 
     Raises:
-        ValueError: a part is not a spectral law, has no moments, or has negative levels; from `moment`, if a part has
-            an infinite end and the order is above 20.
+        ValueError: a part is not a spectral law, has no moments, has negative levels or is only at 0; from `moment`, if
+            a part has an infinite end and the order is above 20.
 
     Example:
         >>> import rmtjax as rmt
@@ -58,8 +58,8 @@ class FreeProduct(AbstractFreeConvolution):
         0.17898 0.17898
 
     References:
-        Voiculescu (1987), J. Operator Theory 18, 223; Belinschi and Bercovici (2007), J. Anal. Math. 101, 357, theorem
-        4.2; Belinschi (2003), Pacific J. Math. 211, 211, for atoms.
+        Voiculescu (1987), J. Operator Theory 18, 223; Belinschi and Bercovici (2007), J. Anal. Math. 101, 357;
+        Belinschi (2003), Integral Equations Operator Theory 46, 377, for atoms.
     """
 
     a: Annotated[AbstractSpectralLaw, _POSITIVE]

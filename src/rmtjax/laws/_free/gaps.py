@@ -1,10 +1,11 @@
 r"""The ends of the support of a composed law, and of the gaps in it.
 
-In a gap the distribution function is a number that the levels of the gaps of the parts determine: α + β or α + β - 1
-for sums and products (Belinschi, Bercovici and Voiculescu), tα or 1 - t(1 - α) for powers. So a bisection of the
-distribution function at this number ends in the gap, or at the quantile if there is none. From a point in the gap,
-bisections find its ends. There the self-map f at x has the derivative 1 at its real fixed point, and x is stationary
-along the curve of fixed points: an error of w by δ moves x by δ².
+In a gap the distribution function is a number that the levels of the gaps of the parts determine. The imaginary part
+of a potential there is π times the mass above, and the potentials add up, but for a logarithm of a real number, whose
+imaginary part is 0 or π. So the number is α + β or α + β - 1 for sums and products, tα or 1 - t(1 - α) for powers, and
+a bisection of the distribution function at this number ends in the gap, or at the quantile if there is none. From a
+point in the gap, bisections find its ends. There the self-map f at x has the derivative 1 at its real fixed point, and
+x is stationary along the curve of fixed points: an error of w by δ moves x by δ².
 """
 
 import itertools

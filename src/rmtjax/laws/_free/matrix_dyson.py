@@ -2,10 +2,10 @@ r"""The solution of Dyson's equation of matrices, $G = (zJ - A - \sum_i T_i)^{-1
 
 A semicircular variable contributes the term $T_i = C_i G C_i$; other ones are in `free_letters.py`. The unknowns are
 the coordinates y of the terms in spaces of matrices. Far above the axis they are nearly constant, and the solution on
-the axis is the end of the path $x + ie$ for e from ∞ to 0. Newton's method goes along it, by leaps as long as its own
-steps shrink at a given rate. Between two of its steps the means of y and of its image by the equation damp all errors
-but the slow one, in the direction in which G is nearly singular; beside an infinite density Newton's method alone
-converges only if they are small. A solution has a negative imaginary part of G or, where it is real, a negative
+the axis is the end of the path $x + ie$ for e from ∞ to 0. Newton's method goes along it in leaps, each shortened until
+its own steps shrink at a given rate. Between two of its steps the means of y and of its image by the equation damp all
+errors but the slow one, in the direction in which G is nearly singular; beside an infinite density Newton's method
+alone converges only if they are small. A solution has a negative imaginary part of G or, where it is real, a negative
 derivative (Helton, Rashidi Far and Speicher 2007, Int. Math. Res. Notices, rnm086). If it does not, the leaps have
 ended on another branch, and the path is walked again with shorter ones. Where no path succeeds the solution is NaN.
 """

@@ -1,9 +1,10 @@
 r"""Transforms beside atoms, and at other points where the equation of a law has few digits.
 
-At the distance δ from an atom of mass m the solution is of the size 1/δ, and where the atom has several reasons it
-loses as many digits as 1/δ has or thrice as many. So the equation is solved a little farther away, where its solution
-is found, and the rest $G - m/(z - a)$ of the transform is taken for constant in between. The same is done where no
-solution is found without an atom, as at an infinite density and where only the solution has a pole: m is 0 there.
+At the distance δ from an atom of mass m the solution is of the size 1/δ, and where the atom has several causes it
+loses as many digits as 1/δ has, or three times as many. So the equation is solved a little farther away, where its
+solution is found, and the rest $G - m/(z - a)$ of the transform is taken for constant in between. The same is done
+where no solution is found without an atom, as at an infinite density and where only the solution has a pole: m is 0
+there.
 """
 
 from collections.abc import Callable

@@ -37,14 +37,14 @@ class VarianceProfileLaw(AbstractDysonLaw):
     $$\frac1{g_i} = z - a_i - \sum_j w_j v_{ij}\,g_j$$
 
     in the lower half plane. The entries may be real or complex and of any distribution. `VarianceProfile(v).law()` has
-    one type for each row. If all rows have one sum of variances, the law is `Semicircle`; with constant v it is
-    `DeformedSemicircle`.
+    one type for each row. If $\sum_j w_j v_{ij}$ is the same for all rows and all means are 0, the law is `Semicircle`;
+    with constant v and any means it is `DeformedSemicircle`.
 
-    The mean is $\sum_i w_i a_i$. The density is continuous, with bands that end like square roots, and cusps where two
-    bands meet. It is right to some $10^{-14}$ (single precision: $10^{-6}$) at a point within some ulp of x. One value
-    takes 10 to 50 steps of O(n²), and its derivative by x or a parameter O(n³). `bands` and `breakpoints` find the gaps
-    of up to 6 types, or of up to 65 with equal frequencies, if they are wider than $10^{-11}$ of the support; of more
-    types they have only its ends, with a warning.
+    The mean is $\sum_i w_i a_i$. The density is continuous. If all v are positive, its bands end like square roots,
+    with cusps where two bands meet. It is right to some $10^{-14}$ (single precision: $10^{-6}$) at a point
+    within some ulp of x. One value takes 10 to 50 steps of O(n²), and its derivative by x or a parameter O(n³). `bands`
+    and `breakpoints` find the gaps of up to 6 types, or of up to 65 without `weights`, if they are wider than
+    $10^{-11}$ of the support; of more types they have only its ends, with a warning.
 
     Convention: `VarianceProfileLaw([[v]])` is `Semicircle(2 sqrt(v))`.
 

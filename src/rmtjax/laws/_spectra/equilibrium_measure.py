@@ -179,15 +179,15 @@ class EquilibriumMeasure(AbstractSpectralLaw):
 
     The first coefficient belongs to x, because a constant in V would change nothing. As n → ∞ the law of one eigenvalue
     is the measure μ with $V(x) - 2 \int \log|x - y|\,d\mu(y) = l$ on its support and $\ge l$ elsewhere, whatever β is.
-    Its support are intervals, the cuts; at most m/2 of them, and one if V is convex. With the product R of x minus each
-    end, and a polynomial h,
+    Its support consists of intervals, the cuts: at most m/2 of them, and one if V is convex. With the product R of x
+    minus each end, and a polynomial h,
 
     $$G(z) = \frac{V'(z) - h(z) \sqrt{R(z)}}2, \qquad f(x) = \frac{|h(x)| \sqrt{|R(x)|}}{2 \pi} .$$
 
     The ends and all values are right to some $10^{-13}$ of the support (single precision: $10^{-5}$), with relative
     digits in tails. Where a cut is born, splits or touches another one, or h is 0 at an end, they are right to some
-    $10^{-5}$ ($10^{-2}$), and derivatives by c may be infinite. So small a gap between touching cuts is a single cut.
-    Cuts that are narrower than their distance lose digits with the square of the ratio of both. With a cut that is
+    $10^{-5}$ ($10^{-2}$), and derivatives by c may be infinite. Two cuts with a gap of this size between them count as
+    one. Cuts that are narrower than their distance lose digits with the square of the ratio of both. With a cut that is
     narrower than some $10^{-4}$ of the distance (single precision: $10^{-2}$) a potential may be refused. The search
     takes milliseconds in each call.
 
@@ -195,7 +195,8 @@ class EquilibriumMeasure(AbstractSpectralLaw):
 
     Args:
         coefficients: the coefficients c of x, x², …; an even number of them, of which the last is positive.
-        cuts: the number of cuts, 1 or 2, static. Another number of them is refused, with the number that is needed.
+        cuts: the number of cuts, 1 or 2, static. A potential with another number of them is refused, and the error says
+            if the other one of the two is right.
 
     Raises:
         ValueError: an argument is outside its range, or the support has another number of cuts.

@@ -1,8 +1,9 @@
 r"""The free analogue of Lévy's law, whose mean is infinite.
 
 Derivation of the transform. With $R(g) = s/\sqrt{-g}$ and $v = 1/\sqrt{-G}$, $z = R(G) + 1/G$ is $v^2 - s v + z = 0$.
-The root that is large for large z is $v = s/2 - i \sqrt{z - s^2/4}$, where no digits cancel. The potential has the
-derivative G, and so it is $s/v + \log(-v^2)$.
+As $v \sim \sqrt{-z}$ for large z, v is the root with a positive real part, $v = s/2 - i \sqrt{z - s^2/4}$, of which
+neither term has a negative one, so no digits cancel. The potential has the derivative G, and so it is $s/v +
+\log(-v^2)$.
 """
 
 import math
@@ -63,7 +64,7 @@ class FreeLevy(AbstractSpectralLaw):
         return self.scale**2 / 4, math.inf + 0 * self.scale
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # The mass above x falls as the root of x, so that it is lost in rounding above s²/eps².
+        # The mass above x falls like 1/√x, so that it is lost in rounding above s²/eps².
         powers = 16.0 ** np.arange((2 * jnp.finfo(self.scale.dtype).nmant + 6) // 4)
         return self.scale**2 / 4 * jnp.array(powers, self.scale.dtype)
 
