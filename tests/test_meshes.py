@@ -132,16 +132,17 @@ INSIDE = {
 @pytest.mark.parametrize("name", INSIDE)
 def test_inside_shard_map(name, kind):
     fn, arg = INSIDE[name]
-    with jax.set_mesh(MESHES[kind]):
-        run = jax.jit(jax.shard_map(fn, in_specs=jax.P("d"), out_specs=jax.P("d")))
-        jax.eval_shape(run, on_axis(arg, MESHES[kind]))
+    on_each_device(MESHES[kind], fn, on_axis(arg, MESHES[kind]))
 
 
-def on_each_device(fn, args):
+def on_each_device(mesh, fn, *args):
+    with jax.set_mesh(mesh):
+        jax.eval_shape(jax.jit(jax.shard_map(fn, in_specs=jax.P("d"), out_specs=jax.P("d"))), *args)
+
+
+def with_all_that_differ(fn, args):
     if exists(fn, args):
-        with jax.set_mesh(AUTOMATIC):
-            run = jax.jit(jax.shard_map(jax.vmap(fn), in_specs=jax.P("d"), out_specs=jax.P("d")))
-            jax.eval_shape(run, *jax.tree.map(lambda leaf: stacked(leaf, AUTOMATIC), args))
+        on_each_device(AUTOMATIC, jax.vmap(fn), *jax.tree.map(lambda leaf: stacked(leaf, AUTOMATIC), args))
 
 
 # Each begins a loop of its own with constants.
@@ -158,12 +159,12 @@ LOOPS = (
 
 @pytest.mark.parametrize("name", daily(WITH_PARAMETERS, only=LOOPS))
 def test_parameters_that_differ_between_devices(name):
-    on_each_device(*WITH_PARAMETERS[name])
+    with_all_that_differ(*WITH_PARAMETERS[name])
 
 
 @pytest.mark.parametrize("name", daily([name for name in MAPPED if name != OTHER_MESH], only=LOOPS[:1]))
 def test_arguments_that_differ_between_devices(name):
-    on_each_device(*MAPPED[name])
+    with_all_that_differ(*MAPPED[name])
 
 
 def test_functions_with_closures_leak_no_tracers():

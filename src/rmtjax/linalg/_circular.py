@@ -135,5 +135,5 @@ def _last(phases: Float[Array, " k"], coefficients: Verblunsky) -> Float[Array, 
 
     half = coefficients.boundary / 2
     rows = coefficients.affine()
-    begin = lambda part: varying_like(jnp.broadcast_to(part, phases.shape), phases, rows)
-    return jax.lax.scan(step, (begin(jnp.cos(half)), begin(jnp.sin(half))), rows)[0][1]
+    start = [jnp.broadcast_to(part, phases.shape) for part in (jnp.cos(half), jnp.sin(half))]
+    return jax.lax.scan(step, tuple(varying_like(start, phases, rows)), rows)[0][1]

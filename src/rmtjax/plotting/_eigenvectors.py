@@ -97,8 +97,8 @@ def inverse_participation_ratio(
         vectors: real or complex, the columns of `(..., n, k)`.
         q: exponent, above -β/2.
         betas: which references: 1 for real vectors, 2 for complex ones.
-        bins: a number of bins between the lowest and the highest level, or their edges. Where a bin
-            has no levels, or those of only one of several matrices, the line has a gap.
+        bins: a number of bins between the lowest and the highest level, or their edges. Where a bin has
+            no levels, or those of only one of several matrices, the line has a gap.
         label: name of the vectors in the legend; by default the number of matrices.
         ax: where to draw; by default a new figure.
         style: what matplotlib's `Axes.plot` takes, such as `color` and `linewidth`.

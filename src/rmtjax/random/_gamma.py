@@ -162,7 +162,7 @@ def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "...
 
     # A negative excess means that no proposal is accepted yet. Such an element would end with the mode, y = 0.
     start = jax.lax.complex(jnp.zeros_like(parameters), -jnp.ones_like(parameters))
-    start = varying_like(start, jax.random.key_data(key), parameters)
+    start = varying_like(start, key, parameters)
     words = words_and_key(key, 2 * width, b.dtype)
     _, _, proposals = jax.lax.while_loop(unfinished, propose, (0, words, start))
     proposals = proposals.ravel()[: b.size].reshape(b.shape)

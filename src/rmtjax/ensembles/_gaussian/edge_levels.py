@@ -127,8 +127,8 @@ def _count_above(
         delta = _next(state[0], shift, row)
         return (delta, state[1] + like(state[1], delta < -1)), None
 
-    zeros = lambda dtype: varying_like(jnp.zeros(shift.shape, dtype), shift, d, left)
-    return jax.lax.scan(step, (zeros(shift.dtype), zeros(jnp.int32)), (d, left), unroll=_UNROLLED)[0][1]
+    start = varying_like((jnp.zeros_like(shift), jnp.zeros_like(shift, jnp.int32)), d, left)
+    return jax.lax.scan(step, start, (d, left), unroll=_UNROLLED)[0][1]
 
 
 def _pivots(d: Float[Array, " rows"], left: Float[Array, " rows"], shift: Float[Array, " k"]) -> Float[Array, "k rows"]:

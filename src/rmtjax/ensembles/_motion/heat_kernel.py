@@ -59,7 +59,7 @@ def _in_steps(key: KeyScalar, duration: Float[Array, ""], n: int) -> Complex[Arr
     steps = jnp.ceil(duration / min(_LONGEST, _LONGEST_OF_ORDER / n))
     length = duration / jnp.maximum(steps, 1)
     factor = lambda i, product: _factor(jax.random.fold_in(key, i), n, length) @ product
-    identity = varying_like(jnp.eye(n, dtype=complex_dtype(duration.dtype)), jax.random.key_data(key), duration)
+    identity = varying_like(jnp.eye(n, dtype=complex_dtype(duration.dtype)), key, duration)
     return jax.lax.fori_loop(0, steps.astype(jnp.int32), factor, identity)
 
 
@@ -76,7 +76,7 @@ def _factor(key: KeyScalar, n: int, duration: Float[Array, ""]) -> Complex[Array
         return key, accepted, levels, vectors
 
     nothing = jnp.asarray(False), jnp.zeros(n, duration.dtype), jnp.zeros((n, n), complex_dtype(duration.dtype))
-    start = key, *varying_like(nothing, jax.random.key_data(key), duration)
+    start = key, *varying_like(nothing, key, duration)
     *_, levels, vectors = jax.lax.while_loop(lambda state: ~state[1], propose, start)
     return (vectors * unit_circle(levels)[None]) @ adjoint(vectors)
 

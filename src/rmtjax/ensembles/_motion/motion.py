@@ -91,5 +91,5 @@ class AbstractMotion(AbstractModule):
 
         times = like(self.scale, times)
         durations = jnp.diff(times, prepend=jnp.zeros_like(times[:1]))
-        first = varying_like(self._start(start_key), jax.random.key_data(key), durations)
+        first = varying_like(self._start(start_key), key, durations)
         return jax.lax.scan(step, (jnp.int32(0), first), durations)[1]

@@ -2,8 +2,8 @@ r"""The free analogue of Lévy's law, whose mean is infinite.
 
 Derivation of the transform. With $R(g) = s/\sqrt{-g}$ and $v = 1/\sqrt{-G}$, $z = R(G) + 1/G$ is $v^2 - s v + z = 0$.
 As $v \sim \sqrt{-z}$ for large z, v is the root with a positive real part, $v = s/2 - i \sqrt{z - s^2/4}$, of which
-neither term has a negative one, so no digits cancel. The potential has the derivative G, and so it is $s/v +
-\log(-v^2)$.
+neither term has a negative one, so no digits cancel. The potential has the derivative G, and so it is
+$s/v + \log(-v^2)$.
 """
 
 import math
