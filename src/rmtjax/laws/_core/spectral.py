@@ -54,10 +54,7 @@ class AbstractSpectralLaw(AbstractLaw):
         return fallbacks.log_potential(self, w)
 
     def _is_bounded(self) -> bool:
-        """Whether both ends of the support are known to be finite, whatever the parameters are.
-
-        A law with an infinite end has breakpoints of its own; a bounded law with breakpoints of its own says so.
-        """
+        """Whether both ends are finite for all parameters. A bounded law with breakpoints of its own says so."""
         return type(self)._breakpoints is AbstractLaw._breakpoints
 
     def _has_moments(self) -> bool:
@@ -79,6 +76,11 @@ class AbstractSpectralLaw(AbstractLaw):
         """The lower and the upper end of each band in turn, and the mass up to each band but the last."""
         levels = self._gap_levels()
         return (self._breakpoints() if levels.size else jnp.stack(self._support())), levels
+
+    def _jumps(self) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
+        """The locations and masses of the atoms, and the mass above each location."""
+        locations, masses = self._atoms()
+        return locations, masses, self._promised(locations, quantity="sf") if locations.size else masses
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         no_more_than(20, k)
@@ -200,8 +202,6 @@ class AbstractSpectralLaw(AbstractLaw):
         values = function(jnp.where(infinite | nan, 1j, jnp.where(below, jnp.conj(z), z)))
         values = jnp.where(below, jnp.conj(values), values)
         return self._as_promised(jnp.where(infinite, at_infinity, jnp.where(nan, jnp.nan * (1 + 1j), values)), z)
-
-    # As in `AbstractLaw`, these methods call the hooks of the law in its own unit.
 
     def _promised_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         law, unit = self._in_unit()

@@ -36,14 +36,13 @@ class Atoms(NamedTuple):
 
 def atoms_of(law: AbstractSpectralLaw) -> Atoms:
     """The atoms of a law; of several at one place the first has all of the mass."""
-    places, masses = law._atoms()
+    places, masses, above = law._jumps()
     if places.size > 1:
         order = jnp.argsort(jax.lax.stop_gradient(places))
-        places, masses = places[order], masses[order]
+        places, masses, above = places[order], masses[order], above[order]
         first = jnp.concatenate([jnp.ones(1, bool), places[1:] != places[:-1]])
         place = jnp.cumsum(first) - 1
         masses = jnp.where(first, jnp.zeros_like(masses).at[place].add(masses)[place], 0)
-    above = law._promised(places, quantity="sf") if places.size else masses
     return Atoms(places, masses, like(masses, above))
 
 

@@ -7,7 +7,6 @@ is $-\operatorname{Im} G(x + i0)/\pi$, and the mass above x is $\operatorname{Im
 
 import math
 from abc import abstractmethod
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -23,8 +22,8 @@ from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, are_bounded, spectral_law, with_moments
 from rmtjax.laws._free.atoms import Atoms, with_masses_beside
-from rmtjax.laws._free.fixed_point import fixed_point
-from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
+from rmtjax.laws._free.fixed_point import Parts, fixed_point
+from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms, density_of, mass_below
 from rmtjax.laws._free.gaps import ends_of
 
 # Tails are so many times wider than a bulk, up to where they vanish.
@@ -41,27 +40,31 @@ class AbstractFreeConvolution(AbstractLawOfTransforms):
     """A law whose transforms are those of its parts at subordinate points."""
 
     @abstractmethod
-    def _self_map(
-        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
-    ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+    def _at_parts(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Parts:
+        """The function h of each part and its derivative, the first at w, the other one where z and w lead."""
+
+    @abstractmethod
+    def _self_map(self, z: Complex[Array, "..."], parts: Parts) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
         """The map whose fixed point is the subordinate point of z, and its derivative by w."""
 
     @abstractmethod
     def _h_at(
-        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
     ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        """The function h(z) and its derivative, from the subordinate point w of z."""
+        """The function h(z) and its derivative, from the subordinate point w of z and the parts there."""
 
     @abstractmethod
-    def _log_potential_at(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        """The potentials at z, from its subordinate point w."""
+    def _log_potential_at(
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
+    ) -> Complex[Array, "2 ..."]:
+        """The potentials at z, from its subordinate point w and the parts there."""
 
     @abstractmethod
     def _parts(self) -> tuple[AbstractSpectralLaw, ...]:
         """The laws that it is made of, the first of which has the subordinate point."""
 
     @abstractmethod
-    def _own_atoms(self) -> Atoms:
+    def _jumps(self) -> Atoms:
         """The atoms, with what is beside them."""
 
     @abstractmethod
@@ -69,7 +72,7 @@ class AbstractFreeConvolution(AbstractLawOfTransforms):
         """An interval around the law, from one around each part."""
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-        atoms = self._own_atoms()
+        atoms = self._jumps()
         return atoms.places, atoms.masses
 
     def _carrier(self) -> tuple[Array, Array]:
@@ -107,7 +110,7 @@ class AbstractFreeConvolution(AbstractLawOfTransforms):
 
     def _promised_subordinate(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         law, unit = self._in_unit()
-        values = law._everywhere(times(z, 1 / unit), partial(fixed_point, law), math.inf)
+        values = law._everywhere(times(z, 1 / unit), lambda z: fixed_point(law, z)[0], math.inf)
         return times(values, self._unit_of_first())
 
     def _unit_of_first(self) -> Float[Array, ""]:
@@ -115,14 +118,22 @@ class AbstractFreeConvolution(AbstractLawOfTransforms):
         return jnp.asarray(self._in_unit()[1])
 
     def _subordination(self, w: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        return self._h_at(w, fixed_point(self, w))
+        return self._h_at(w, *fixed_point(self, w))
 
     def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        potentials = self._log_potential_at(w, fixed_point(self, w))
-        return with_masses_beside(self._own_atoms(), self._spread(), w, potentials)
+        return self._beside_atoms(w, self._log_potential_at(w, *fixed_point(self, w)))
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        return quotient_of_one(z + self._h_at(z, fixed_point(self, z))[0])
+        return quotient_of_one(z + self._subordination(z)[0])
+
+    def _mass_and_density(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        z = in_plane(x)
+        solved = fixed_point(self, z)
+        potentials = self._beside_atoms(z, self._log_potential_at(z, *solved))
+        return mass_below(potentials), density_of(quotient_of_one(z + self._h_at(z, *solved)[0]))
+
+    def _beside_atoms(self, z: Complex[Array, "..."], potentials: Complex[Array, "2 ..."]) -> Complex[Array, "2 ..."]:
+        return with_masses_beside(self._jumps(), self._spread(), z, potentials)
 
     def _ends(self, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
         return ends_of(self, levels)

@@ -159,6 +159,10 @@ class CovarianceProfileLaw(AbstractDysonLaw):
         mass = jnp.maximum((self.ratio - 1) / self.ratio, 0)[None].astype(common_dtype(self.ratio, self.variances))
         return jnp.zeros_like(mass), mass
 
+    def _jumps(self) -> tuple[Float[Array, " 1"], Float[Array, " 1"], Float[Array, " 1"]]:
+        location, mass = self._atoms()
+        return location, mass, 1 - mass
+
     def _gap_levels(self) -> Float[Array, " k"]:
         p, q = self.variances.shape
         atom = self._atoms()[1]

@@ -93,7 +93,7 @@ class AbstractDysonLaw(AbstractLawOfEquation):
         gaps = jnp.concatenate([lowest, jnp.repeat(middle[2::2] - middle[1:-1:2], 2), size[None]])
         bands = jnp.repeat(middle[1::2] - middle[::2], 2)
         near = lanes.found & (width <= jnp.minimum(eps**0.5 * size, jnp.minimum(gaps, bands) / 64))
-        return near | (~lanes.found & (width <= eps**0.75 * size)) | (width <= 4 * eps * size)
+        return near | (width <= 4 * eps * size)
 
     def _excess(self, x: Float[Array, " k"], y: Float[Array, "k n"], odd: Float[Array, "k n"]) -> Float[Array, " k"]:
         direction = odd * like(odd, self.weights)[None]

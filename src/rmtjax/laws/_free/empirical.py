@@ -59,6 +59,10 @@ class Empirical(AbstractSpectralLaw):
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         return self._ordered()
 
+    def _jumps(self) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
+        levels, weights = self._ordered()
+        return levels, weights, self._tails(levels)[1]
+
     def _is_bounded(self) -> bool:
         return True
 

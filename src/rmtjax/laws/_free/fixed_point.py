@@ -33,10 +33,13 @@ _ROUNDING = 16
 _LOST = 1e-4
 
 
+# The transform h of each part and its derivative, at the subordinate point of the part.
+Parts = tuple[tuple[Complex[Array, "..."], Complex[Array, "..."]], ...]
+
+
 class _Search(NamedTuple):
     """Where the search stands at each point."""
 
-    at: Complex[Array, "..."]
     best: Complex[Array, "..."]  # the point that f moved least
     moved: Float[Array, "..."]  # the square of the relative distance
     done: Bool[Array, "..."]
@@ -44,49 +47,89 @@ class _Search(NamedTuple):
     steps: Int[Array, ""]
 
 
+class _State(NamedTuple):
+    """The loop holds the only copy of the parts, so that the program of a nested law does not grow with its depth."""
+
+    at: Complex[Array, "..."]
+    parts: Parts  # at the point before
+    search: _Search
+    phase: Int[Array, ""]  # 0 in the search, 1 at the points of the axis below its end, 2 at the fixed point
+
+
 @jax.custom_jvp
-def fixed_point(law: Any, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+def fixed_point(law: Any, z: Complex[Array, "..."]) -> tuple[Complex[Array, "..."], Parts]:
     """The fixed point w of the self-map of a law at z, elementwise, for z in the closed upper half plane.
 
     It is real where the map is real on the axis and attracts there. Derivatives are those of the implicit function
     theorem, and 0 where f' is 1.
 
     Args:
-        law: it has `_self_map(z, w)`, which returns f(w) and f'(w); `_spread()`, roughly the size of the support; and
-            `_scale_at(z)`, the size of what is next to z.
+        law: it has `_parts()`, laws; `_at_parts(z, w)`, which returns h and its derivative for each of them; and
+            `_self_map(z, parts)`, which makes f(w) and f'(w) of these; `_spread()`, roughly the size of the support;
+            and `_scale_at(z)`, the size of what is next to z.
         z: points of any shape.
+
+    Returns:
+        w, and the parts there.
     """
     spread = law._scale_at(z).astype(jnp.real(z).dtype)
     start = jax.lax.complex(jnp.real(z), jnp.imag(z) + spread)
-    never = jnp.zeros_like(start, bool)
-    first = _Search(start, start, jnp.full_like(jnp.real(start), jnp.inf), never, never, jnp.zeros((), jnp.int32))
-    goes_on = lambda search: ~jnp.all(search.done) & (search.steps < _MOST_STEPS)
-    search = jax.lax.while_loop(goes_on, lambda search: _step(law, z, spread, search), varying_like(first, law, z))
+    never, zero = jnp.zeros_like(start, bool), jnp.zeros((), jnp.int32)
+    search = _Search(start, jnp.full_like(jnp.real(start), jnp.inf), never, never, zero)
+    first = _State(start, ((jnp.zeros_like(start),) * 2,) * len(law._parts()), search, zero)
+    advanced = lambda state: _advanced(law, z, spread, state)
+    end = jax.lax.while_loop(lambda state: state.phase < 3, advanced, varying_like(first, law, z))
+    return end.at, end.parts
+
+
+@fixed_point.defjvp
+def _(primals: tuple, tangents: tuple) -> tuple[tuple[Array, Parts], tuple[Array, Parts]]:
+    w, parts = fixed_point(*primals)
+
+    def around(law: Any, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> tuple:
+        parts = law._at_parts(z, w)
+        return law._self_map(z, parts), parts
+
+    ((_, slope), _), change = jax.linearize(around, *primals, w)
+    (move, _), _ = change(*tangents, jnp.zeros_like(w))
+    rest = 1 - slope
+    moved = jnp.where(rest == 0, 0, move / jnp.where(rest == 0, 1, rest))
+    return (w, parts), (moved, change(*tangents, moved)[1])
+
+
+def _advanced(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], state: _State) -> _State:
+    at, _, search, phase = state
+    eps, searching = float(jnp.finfo(spread.dtype).eps), phase == 0
+    aside = jnp.where(search.beside & searching, eps**0.5 * spread, 0)
+    parts = law._at_parts(z + like(z, aside), at)
+    image, slope = law._self_map(z + like(z, aside), parts)
+    there, stepped = _step(image, slope, spread, at, search)
+    search = jax.tree.map(lambda new, old: jnp.where(searching, new, old), stepped, search)
+    ended = jnp.all(search.done) | (search.steps >= _MOST_STEPS)
     # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap.
-    eps, infinite = float(jnp.finfo(spread.dtype).eps), search.moved >= _LOST
+    infinite = search.moved >= _LOST
     found = jnp.where(infinite, like(z, law._spread() / eps), search.best)
     # In a gap the steps end close to the axis.
     on_axis = in_plane(jnp.real(found))
-    image, slope = law._self_map(z, on_axis)
     # Newton's step from there is short in a gap. In a band, where f' is nearly 1 at such a point, it is long.
     longest = eps**0.375 * jnp.maximum(jnp.abs(jnp.real(found)), spread)
     short = jnp.abs(jnp.real(image - on_axis)) < longest * (1 - jnp.real(slope))
     is_real = (jnp.imag(image) == 0) & (jnp.imag(found) <= longest) & short
-    return jnp.where(is_real | infinite, on_axis, found)
+    after_axis = jnp.where(is_real | infinite, on_axis, found)
+    there = jnp.where(searching, jnp.where(ended, on_axis, there), jnp.where(phase == 1, after_axis, at))
+    return _State(there, parts, search, jnp.where(searching & ~ended, phase, phase + 1))
 
 
-@fixed_point.defjvp
-def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
-    w = fixed_point(*primals)
-    (_, slope), (change, _) = jax.jvp(lambda law, z: law._self_map(z, w), primals, tangents)
-    rest = 1 - slope
-    return w, jnp.where(rest == 0, 0, change / jnp.where(rest == 0, 1, rest))
-
-
-def _step(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], search: _Search) -> _Search:
-    info, w = jnp.finfo(spread.dtype), search.at
+def _step(
+    image: Complex[Array, "..."],
+    slope: Complex[Array, "..."],
+    spread: Float[Array, "..."],
+    w: Complex[Array, "..."],
+    search: _Search,
+) -> tuple[Complex[Array, "..."], _Search]:
+    """The next points, from the values of the map and its derivative at the last ones."""
+    info = jnp.finfo(spread.dtype)
     small = float(info.eps) ** 0.5
-    image, slope = law._self_map(z + like(z, jnp.where(search.beside, small * spread, 0)), w)
     identity = (_square(image - w) <= info.eps * _square(w)) & (_square(slope - 1) <= info.eps)
     # Close to the axis other maps are as near to it, beside an end; the start is far from the axis.
     identity = identity & (search.steps == 0)
@@ -113,7 +156,8 @@ def _step(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], searc
     better = better & ~identity
     best = jnp.where(better, jnp.where(last & ~still & usable, there, w), search.best)
     moved = jnp.where(better, moved, search.moved)
-    return _Search(jnp.where(done, w, there), best, moved, done, search.beside | identity, search.steps + 1)
+    search = _Search(best, moved, done, search.beside | identity, search.steps + 1)
+    return jnp.where(done, w, there), search
 
 
 def _square(w: Complex[Array, "..."]) -> Float[Array, "..."]:

@@ -37,8 +37,8 @@ from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._free.atoms import atoms_of, with_atoms
 from rmtjax.laws._free.atoms_of_polynomials import PolynomialAtom
 from rmtjax.laws._free.free_letters import FreeLetters, blocks_of
-from rmtjax.laws._free.gaps import Lanes, are_few, levels_of_ends, lie_above, sums_of_levels
-from rmtjax.laws._free.law_of_equation import AbstractLawOfEquation, moved_with_the_mass
+from rmtjax.laws._free.gaps import Lanes, are_few, levels_of_ends, lie_above, moved_with_the_mass, sums_of_levels
+from rmtjax.laws._free.law_of_equation import AbstractLawOfEquation
 from rmtjax.laws._free.linearised import Pencil, letters_of, pencil_of
 from rmtjax.laws._free.matrix_dyson import Equation, matrix_dyson_solution
 from rmtjax.laws._free.near_atoms import NearAtoms, solved_near_atoms
@@ -298,17 +298,16 @@ class FreePolynomial(AbstractLawOfEquation):
     def _is_narrow(self, size: Float[Array, ""], lanes: Lanes) -> Bool[Array, " k"]:
         # An end with an infinite density has no interpolation, so the bisection goes on to the last digit.
         eps = float(jnp.finfo(size.dtype).eps)
-        width = lanes.upper - lanes.lower
-        return (width <= 2 * eps * jnp.maximum(size, jnp.abs(lanes.upper))) | (
-            ~lanes.found & (width <= eps**0.75 * size)
-        )
+        return lanes.upper - lanes.lower <= 2 * eps * jnp.maximum(size, jnp.abs(lanes.upper))
 
-    def _polished(self, constant: AbstractLawOfEquation, lanes: Lanes, size: Float[Array, ""]) -> Float[Array, " k"]:
+    def _polished(
+        self, constant: AbstractLawOfEquation, lanes: Lanes, levels: Float[Array, " k"], size: Float[Array, ""]
+    ) -> Float[Array, " 2k+2"]:
         eps = float(jnp.finfo(size.dtype).eps)
         middle, half = lanes.middle(), eps**0.5 * size / 2
-        ends = super()._polished(constant, lanes._replace(lower=middle - half, upper=middle + half), size)
+        ends = super()._polished(constant, lanes._replace(lower=middle - half, upper=middle + half), levels, size)
         inside = middle + jnp.where(lie_above(middle.size), half, -half)
-        other = jnp.where(lanes.found, moved_with_the_mass(self, middle, inside), middle)
+        other = moved_with_the_mass(self, middle, inside, levels_of_ends(levels))
         soft = (ends != middle) & (jnp.abs(ends - middle) <= eps**0.75 * size)
         return jnp.where(soft, ends, other)
 

@@ -18,6 +18,7 @@ from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._free.atoms import Atoms, atoms_of
 from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
+from rmtjax.laws._free.fixed_point import Parts
 from rmtjax.laws._free.gaps import are_few
 
 
@@ -43,39 +44,43 @@ class AbstractFreePower(AbstractFreeConvolution):
         both = jnp.concatenate([1 - copies * (1 - levels), copies * levels])
         return jnp.sort(jnp.clip(both, 0, 1)) if are_few(levels.size) else levels[:0]
 
-    def _own_atoms(self) -> Atoms:
+    def _jumps(self) -> Atoms:
         part, copies, scale = self._part()
         places, masses, above = atoms_of(part)
         left = jnp.maximum(1 - copies * (1 - masses), 0)
         return Atoms(copies * scale * places, left, copies * above)
 
-    def _self_map(
-        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
-    ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        part, more, scale = self._part_like(w)
-        h, slope = part._subordination(w)
+    def _at_parts(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Parts:
+        return (self._part()[0]._subordination(w),)
+
+    def _self_map(self, z: Complex[Array, "..."], parts: Parts) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        more, scale = self._numbers_like(z)
+        ((h, slope),) = parts
         return z / scale + more * h, more * slope
 
     def _h_at(
-        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
     ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        part, more, scale = self._part_like(w)
-        h, slope = part._subordination(w)
+        more, scale = self._numbers_like(w)
+        ((h, slope),) = parts
         rest = 1 - more * slope
         return scale * (1 + more) * h, (1 + more) * slope / jnp.where(rest == 0, jnp.inf, rest)
 
-    def _log_potential_at(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        part, more, scale = self._part_like(w)
-        h, _ = part._subordination(w)
-        potentials = (1 + more) * part._log_potential(w) - more * upper_logs(w + h) + jnp.log(scale)
+    def _log_potential_at(
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
+    ) -> Complex[Array, "2 ..."]:
+        more, scale = self._numbers_like(w)
+        ((h, _),) = parts
+        potentials = (1 + more) * self._part()[0]._log_potential(w) - more * upper_logs(w + h) + jnp.log(scale)
         # They belong to the z of which w is the subordinate point without error. The transform takes them to this one.
         missed, f = z / scale - w + more * h, w + h
         small = jnp.abs(missed) <= float(jnp.finfo(w.dtype).eps) ** 0.5 * jnp.abs(f)
         return potentials + jnp.where(small, missed / jnp.where(small & (f != 0), f, 1), 0)[None]
 
-    def _part_like(self, w: Complex[Array, "..."]) -> tuple[AbstractSpectralLaw, Array, Array]:
-        part, copies, scale = self._part()
-        return part, like(w, copies - 1), like(w, scale)
+    def _numbers_like(self, w: Complex[Array, "..."]) -> tuple[Array, Array]:
+        """The numbers t - 1 and s."""
+        _, copies, scale = self._part()
+        return like(w, copies - 1), like(w, scale)
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         part, copies, scale = self._part()

@@ -26,6 +26,7 @@ from rmtjax.laws._core.power_series import diagonal_of_powers
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._free.atoms import Atoms, atoms_of_pairs
 from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
+from rmtjax.laws._free.fixed_point import Parts
 from rmtjax.laws._free.pairs import levels_of_pairs
 
 _POSITIVE = _checks.Rule(
@@ -97,33 +98,35 @@ class FreeProduct(AbstractFreeConvolution):
     def _gap_levels(self) -> Float[Array, " k"]:
         return levels_of_pairs(self.a, self.b)
 
-    def _own_atoms(self) -> Atoms:
+    def _jumps(self) -> Atoms:
         atoms = atoms_of_pairs(self.a, self.b, jnp.multiply)
         at_zero = [jnp.sum(jnp.where(place == 0, mass, 0)) for place, mass in (self.a._atoms(), self.b._atoms())]
         zero = jnp.maximum(*at_zero)[None]
         others = atoms._replace(masses=jnp.where(atoms.places == 0, 0, atoms.masses))
         return jax.tree.map(lambda *parts: jnp.concatenate(parts), Atoms(0 * zero, zero, 1 - zero), others)
 
-    def _self_map(
-        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
-    ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        h_a, slope_a = self.a._subordination(w)
-        h_b, slope_b = _reflected(self.b, -z / h_a)
+    def _at_parts(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Parts:
+        first = self.a._subordination(w)
+        return first, _reflected(self.b, -z / first[0])
+
+    def _self_map(self, z: Complex[Array, "..."], parts: Parts) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        (h_a, slope_a), (h_b, slope_b) = parts
         return -z / h_b, (z / (h_a * h_b)) ** 2 * slope_a * slope_b
 
     def _h_at(
-        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
     ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        h_a, slope_a = self.a._subordination(w)
-        h_b, slope_b = _reflected(self.b, -z / h_a)
+        (h_a, slope_a), (h_b, slope_b) = parts
         rest = 1 - (z / (h_a * h_b)) ** 2 * slope_a * slope_b
         by_z = -1 / h_b - z / h_b**2 * slope_b / h_a
         slope = by_z / jnp.where(rest == 0, jnp.inf, rest)
         ratio = h_a / w
         return z * ratio, ratio + z / w * (slope_a - ratio) * slope
 
-    def _log_potential_at(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        h, _ = self.a._subordination(w)
+    def _log_potential_at(
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
+    ) -> Complex[Array, "2 ..."]:
+        (h, _), _ = parts
         # The moment transform zG - 1 = -h/(w + h) is in the lower half plane.
         return self.a._log_potential(w) + self.b._log_potential(-z / h) - upper_logs(-(w + h) / h)
 

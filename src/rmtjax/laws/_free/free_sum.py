@@ -12,6 +12,7 @@ from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._free.atoms import Atoms, atoms_of_pairs
 from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
+from rmtjax.laws._free.fixed_point import Parts
 from rmtjax.laws._free.pairs import levels_of_pairs
 
 
@@ -63,26 +64,28 @@ class FreeSum(AbstractFreeConvolution):
     def _gap_levels(self) -> Float[Array, " k"]:
         return levels_of_pairs(self.a, self.b)
 
-    def _own_atoms(self) -> Atoms:
+    def _jumps(self) -> Atoms:
         return atoms_of_pairs(self.a, self.b, jnp.add)
 
-    def _self_map(
-        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
-    ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        h, slope = self.a._subordination(w)
-        value, inner = self.b._subordination(z + h)
-        return z + value, slope * inner
+    def _at_parts(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Parts:
+        first = self.a._subordination(w)
+        return first, self.b._subordination(z + first[0])
+
+    def _self_map(self, z: Complex[Array, "..."], parts: Parts) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+        (_, slope_a), (h_b, slope_b) = parts
+        return z + h_b, slope_a * slope_b
 
     def _h_at(
-        self, z: Complex[Array, "..."], w: Complex[Array, "..."]
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
     ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        h_a, slope_a = self.a._subordination(w)
-        h_b, slope_b = self.b._subordination(z + h_a)
+        (h_a, slope_a), (h_b, slope_b) = parts
         rest = 1 - slope_a * slope_b
         return h_a + h_b, (slope_a * (1 + slope_b) + slope_b * (1 + slope_a)) / jnp.where(rest == 0, jnp.inf, rest)
 
-    def _log_potential_at(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
-        h, _ = self.a._subordination(w)
+    def _log_potential_at(
+        self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
+    ) -> Complex[Array, "2 ..."]:
+        (h, _), _ = parts
         return self.a._log_potential(w) + self.b._log_potential(z + h) - upper_logs(w + h)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:

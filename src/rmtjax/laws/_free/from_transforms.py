@@ -9,13 +9,23 @@ from abc import abstractmethod
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Complex, Float
 
 from rmtjax._promotion import aligned, like
 from rmtjax._units import times_power
 from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
+
+
+def mass_below(potentials: Complex[Array, "2 ..."]) -> Float[Array, "..."]:
+    """The mass below real points, from the potentials there."""
+    return -jnp.imag(potentials[1]) / jnp.pi
+
+
+def density_of(transform: Complex[Array, "..."]) -> Float[Array, "..."]:
+    """The density at real points, from the transform there, but for its rounding."""
+    return -jnp.imag(transform) / jnp.pi
 
 
 class AbstractLawOfTransforms(AbstractSpectralLaw):
@@ -29,7 +39,11 @@ class AbstractLawOfTransforms(AbstractSpectralLaw):
         """
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.maximum(-jnp.imag(self._stieltjes(in_plane(x))) / jnp.pi, 0)
+        return jnp.maximum(density_of(self._stieltjes(in_plane(x))), 0)
+
+    def _mass_and_density(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """The mass below x and the density there, but for their rounding."""
+        return mass_below(self._log_potential(in_plane(x))), density_of(self._stieltjes(in_plane(x)))
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         above, below = jnp.imag(self._log_potential(in_plane(x))) / jnp.pi

@@ -19,15 +19,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Complex, Float
 
-from rmtjax._promotion import like
 from rmtjax._varying import varying_like
 from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.laws._free.atoms import with_atoms
 from rmtjax.laws._free.fixed_point import fixed_point
+from rmtjax.laws._free.from_transforms import mass_below
 
 # More gaps than this are not searched for.
 _MOST_GAPS = 64
-_POLISHING_STEPS = 3
+_POLISHING_STEPS = 4
 
 
 class Lanes(NamedTuple):
@@ -102,11 +102,6 @@ def bisected(
     return jax.lax.while_loop(goes_on, halved, varying_like(first, lower, upper, levels))
 
 
-def mass_below(potentials: Complex[Array, "2 ..."]) -> Float[Array, "..."]:
-    """The mass below real points, from the potentials there."""
-    return -jnp.imag(potentials[1]) / jnp.pi
-
-
 def in_gap(
     is_real: Bool[Array, " m"], potentials: Complex[Array, "2 m"], levels: Float[Array, " m"]
 ) -> tuple[Bool[Array, " m"], Float[Array, " m"]]:
@@ -122,16 +117,38 @@ def in_gap(
 
 
 def with_quantiles(law: Any, ends: Float[Array, " m"], lanes: Lanes, levels: Float[Array, " k"]) -> Float[Array, " m"]:
-    """The ends; those of a gap that was not found are quantiles, by Newton's method, and have their derivatives."""
+    """The ends; those of a gap that was not found are quantiles, and move like these."""
     if not levels.size:
         return ends
-    z = in_plane(jax.lax.stop_gradient(ends))
-    mass = mass_below(law._log_potential(z))
-    density = jax.lax.stop_gradient(-jnp.imag(law._stieltjes(z)) / jnp.pi)
-    move = (mass - like(mass, levels_of_ends(levels))) / jnp.where(density > 0, density, jnp.inf)
-    # Rounding may take the step out of a bisection that has ended at neighbouring numbers.
-    width = lanes.upper - lanes.lower
-    return jnp.where(lanes.found, ends, jnp.clip(ends - move, lanes.lower - width, lanes.upper + width))
+    quantiles = moved_with_the_mass(law, lanes.middle(), lanes.middle(), levels_of_ends(levels))
+    return jnp.where(lanes.found, ends, quantiles)
+
+
+@jax.custom_jvp
+def moved_with_the_mass(
+    law: Any, ends: Float[Array, " m"], inside: Float[Array, " m"], levels: Float[Array, " m"]
+) -> Float[Array, " m"]:
+    r"""The points where the distribution function F has values L, with their derivatives by the parameters of the law.
+
+    From $F(e) = L$ it follows that $F'\,\partial_\theta e = \partial_\theta L - \partial_\theta F$. Beside an end at
+    which the density jumps or is infinite this holds in the limit.
+
+    Args:
+        law: the law.
+        ends: the points, constant.
+        inside: the points at which the derivatives are taken.
+        levels: the values of F.
+    """
+    del law, inside, levels
+    return ends
+
+
+@moved_with_the_mass.defjvp
+def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    law, ends, inside, _ = primals
+    (_, density), (change, _) = jax.jvp(lambda law: law._mass_and_density(inside), (law,), tangents[:1])
+    excess = tangents[3].astype(ends.dtype) - change
+    return ends, jnp.where(density > 0, excess / jnp.where(density > 0, density, 1), 0)
 
 
 def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
@@ -145,7 +162,7 @@ def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
     lanes = bisected(partial(_probe, constant), levels, lower - around, upper + around, is_narrow)
     ends = with_quantiles(law, _polished(law, constant, lanes), lanes, levels)
     ends = _with_ends_of_carrier(law, ends)
-    ends = with_atoms(law._own_atoms(), ends, levels_of_ends(levels), lie_above(ends.size))
+    ends = with_atoms(law._jumps(), ends, levels_of_ends(levels), lie_above(ends.size))
     # At a level of 0 or 1 there is no gap, and the bisection ends somewhere outside.
     return jnp.clip(ends, ends[0], ends[-1])
 
@@ -156,20 +173,20 @@ def _probe(law: Any, x: Float[Array, " m"], levels: Float[Array, " m"]) -> tuple
     Where a part is a single point, or a power is 1, the fixed point is real in bands too, and only h is not.
     """
     z = in_plane(x)
-    w = fixed_point(law, z)
-    is_real = (jnp.imag(w) == 0) & (jnp.imag(law._h_at(z, w)[0]) == 0)
-    return *in_gap(is_real, law._log_potential_at(z, w), levels), jnp.real(w)
+    w, parts = fixed_point(law, z)
+    is_real = (jnp.imag(w) == 0) & (jnp.imag(law._h_at(z, w, parts)[0]) == 0)
+    return *in_gap(is_real, law._log_potential_at(z, w, parts), levels), jnp.real(w)
 
 
 def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
-    """The ends by Newton's method for f' = 1 and f = w, with the derivatives of the ends by the parameters."""
+    """The ends by Newton's method for f' = 1 and f = w."""
     start, spread = lanes.middle(), constant._spread()
     eps, one, zero = float(jnp.finfo(start.dtype).eps), in_plane(jnp.ones_like(start)), in_plane(0 * start)
 
     def step(_: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         x, w, _ = state
         # Differences would cross the end of a part, which may be as near to w as half of the digits.
-        (image, slope), slopes = jax.linearize(constant._self_map, in_plane(x), in_plane(w))
+        (image, slope), slopes = jax.linearize(partial(_mapped, constant), in_plane(x), in_plane(w))
         (rate, _), (_, curvature) = slopes(one, zero), slopes(zero, one)
         image, slope, rate, curvature = map(jnp.real, (image, slope, rate, curvature))
         x = x - (image - w) / jnp.where(rate == 0, jnp.inf, rate)
@@ -177,16 +194,29 @@ def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
 
     x, w, slope = jax.lax.fori_loop(0, _POLISHING_STEPS, step, (start, lanes.kept, 0 * start))
     # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it.
-    near = 256 * eps * spread
-    soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & (jnp.abs(x - start) < near)
-    x, w = jnp.where(soft, x, start), jnp.where(soft, w, lanes.kept)
+    soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & (jnp.abs(x - start) < 256 * eps * spread)
+    return jnp.where(soft, _moved_with_the_map(law, jnp.where(soft, x, start), jnp.where(soft, w, lanes.kept)), start)
+
+
+@jax.custom_jvp
+def _moved_with_the_map(law: Any, x: Float[Array, " m"], w: Float[Array, " m"]) -> Float[Array, " m"]:
+    """Points x with f' = 1 at the fixed point w, which is stationary: their derivatives are those of f(x; w) = w."""
+    del law, w
+    return x
+
+
+@_moved_with_the_map.defjvp
+def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    law, x, w = primals
     z, there = in_plane(x), in_plane(w)
-    image, rate = jax.jvp(lambda z: law._self_map(z, there)[0], (z,), (jnp.ones_like(z),))
-    rate = jax.lax.stop_gradient(jnp.real(rate))
-    move = (jnp.real(image) - w) / jnp.where(rate == 0, jnp.inf, rate)
-    # Next to a pole of a part the map has no digits, and the step only has its derivatives.
-    move = move - jax.lax.stop_gradient(jnp.where(jnp.abs(move) < near, 0, move))
-    return jnp.where(soft, x - move, x)
+    _, rate = jax.jvp(lambda z: _mapped(law, z, there)[0], (z,), (jnp.ones_like(z),))
+    _, change = jax.jvp(lambda law: _mapped(law, z, there)[0], (law,), tangents[:1])
+    rate, change = jnp.real(rate), jnp.real(change)
+    return x, jnp.where(rate == 0, 0, -change / jnp.where(rate == 0, 1, rate))
+
+
+def _mapped(law: Any, z: Complex[Array, " m"], w: Complex[Array, " m"]) -> tuple[Array, Array]:
+    return law._self_map(z, law._at_parts(z, w))
 
 
 def _with_ends_of_carrier(law: Any, ends: Float[Array, " m"]) -> Float[Array, " m"]:

@@ -114,6 +114,10 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         return self._support()[0][None], self._mass_at_zero()[None]
 
+    def _jumps(self) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
+        location, mass = self._atoms()
+        return location, mass, 1 - mass
+
     def _is_bounded(self) -> bool:
         return True
 

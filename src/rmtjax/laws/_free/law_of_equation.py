@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax.laws._core.half_plane import in_plane
 from rmtjax.laws._free.from_transforms import AbstractLawOfTransforms
-from rmtjax.laws._free.gaps import Lanes, bisected, in_gap, mass_below, with_quantiles
+from rmtjax.laws._free.gaps import Lanes, bisected, in_gap, with_quantiles
 from rmtjax.laws._free.soft_ends import soft_ends
 
 
@@ -56,10 +56,13 @@ class AbstractLawOfEquation(AbstractLawOfTransforms):
             return *in_gap(jnp.all(jnp.imag(y) == 0, axis=-1), constant._log_potential_of(z, y), levels), x
 
         lanes = bisected(probe, levels, lower - size / 64, upper + size / 64, partial(constant._is_narrow, size))
-        return with_quantiles(self, self._polished(constant, lanes, size), lanes, levels)
+        return with_quantiles(self, self._polished(constant, lanes, levels, size), lanes, levels)
 
-    def _polished(self, constant: "AbstractLawOfEquation", lanes: Lanes, size: Float[Array, ""]) -> Float[Array, " k"]:
+    def _polished(
+        self, constant: "AbstractLawOfEquation", lanes: Lanes, levels: Float[Array, " k"], size: Float[Array, ""]
+    ) -> Float[Array, " 2k+2"]:
         """The ends by interpolation in the squared density, with their derivatives by the parameters."""
+        del levels, size
 
         def solution(x: Float[Array, "... k"]) -> tuple[Array, Array, Array]:
             z = in_plane(x)
@@ -67,27 +70,3 @@ class AbstractLawOfEquation(AbstractLawOfTransforms):
             return -jnp.imag(constant._stieltjes_of(z, y)), jnp.real(y), -jnp.imag(y)
 
         return soft_ends(lanes, solution, self._excess)
-
-
-@jax.custom_jvp
-def moved_with_the_mass(law: AbstractLawOfEquation, ends: Float[Array, " k"], inside: Float[Array, " k"]) -> Array:
-    r"""The ends at which the density jumps or is infinite, with their derivatives by the parameters of the law.
-
-    Beside such an end e, $\partial_\theta F + F'\,\partial_\theta e$ goes to 0.
-
-    Args:
-        law: the law.
-        ends: those of bands.
-        inside: points of the bands, so near to them that the limit is reached.
-    """
-    del law, inside
-    return ends
-
-
-@moved_with_the_mass.defjvp
-def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
-    law, ends, inside = primals
-    z = in_plane(inside)
-    _, change = jax.jvp(lambda law: mass_below(law._log_potential(z)), (law,), tangents[:1])
-    density = -jnp.imag(law._stieltjes(z)) / jnp.pi
-    return ends, tangents[1] - jnp.where(density > 0, change / jnp.where(density > 0, density, 1), 0)

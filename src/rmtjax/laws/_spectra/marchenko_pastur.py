@@ -42,6 +42,10 @@ class AbstractMarchenkoPastur(AbstractSpectralLaw):
         mass = jnp.where(c > 1, (c - 1) / c, 0)
         return self._support()[0][None], mass[None]
 
+    def _jumps(self) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
+        location, mass = self._atoms()
+        return location, mass, 1 - mass
+
     def _is_bounded(self) -> bool:
         return True
 
