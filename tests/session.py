@@ -26,7 +26,8 @@ hypothesis.settings.load_profile("rmtjax")
 # Traced programs are millions of lasting objects, which the garbage collector would walk again and again.
 gc.set_threshold(50_000, 20, 50)
 
-# A JAX suite keeps every executable it ever compiled; beyond this much memory they are dropped.
+# A JAX suite keeps every executable it ever compiled; beyond this much memory they are dropped after a module, and
+# beyond twice as much after a test. Each takes memory maps as well, of which Linux gives a process 65,530: at 6 GB.
 RESIDENT_LIMIT = 2_000_000_000
 
 
@@ -93,9 +94,19 @@ def getkey() -> KeySource:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _drop_executables() -> Iterator[None]:
+def _drop_executables_of_modules() -> Iterator[None]:
     yield
-    if resident_bytes() > RESIDENT_LIMIT:
+    _drop_executables(RESIDENT_LIMIT)
+
+
+@pytest.fixture(autouse=True)
+def _drop_executables_of_tests() -> Iterator[None]:
+    yield
+    _drop_executables(2 * RESIDENT_LIMIT)
+
+
+def _drop_executables(limit: int) -> None:
+    if resident_bytes() > limit:
         eqx.clear_caches()
         jax.clear_caches()
         gc.collect()

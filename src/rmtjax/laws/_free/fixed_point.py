@@ -16,6 +16,7 @@ does not converge for laws of two points, whose map is an isometry of the half p
 identity, as for two equal signs at 0; the limit is then taken from a point beside z, half of the digits away.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -37,12 +38,19 @@ _LOST = 1e-4
 Parts = tuple[tuple[Complex[Array, "..."], Complex[Array, "..."]], ...]
 
 
+# What is done at a point. It is searched until it moves no more; the point of the axis below it is tried when its real
+# part has all digits, and again when the search ends.
+_SEARCH, _EARLY_TRIAL, _SEARCH_ON, _LAST_TRIAL, _DONE = range(5)
+
+
 class _Search(NamedTuple):
     """Where the search stands at each point."""
 
+    at: Complex[Array, "..."]  # where the map is evaluated next
+    off_axis: Complex[Array, "..."]  # where to go on if a trial on the axis fails
     best: Complex[Array, "..."]  # the point that f moved least
     moved: Float[Array, "..."]  # the square of the relative distance
-    done: Bool[Array, "..."]
+    stage: Int[Array, "..."]
     beside: Bool[Array, "..."]  # whether the point beside z is searched, as at z the map is the identity
     steps: Int[Array, ""]
 
@@ -50,10 +58,9 @@ class _Search(NamedTuple):
 class _State(NamedTuple):
     """The loop holds the only copy of the parts, so that the program of a nested law does not grow with its depth."""
 
-    at: Complex[Array, "..."]
-    parts: Parts  # at the point before
     search: _Search
-    phase: Int[Array, ""]  # 0 in the search, 1 at the points of the axis below its end, 2 at the fixed point
+    parts: Parts  # at the points before
+    over: Bool[Array, ""]  # whether all points were done then
 
 
 @jax.custom_jvp
@@ -74,12 +81,13 @@ def fixed_point(law: Any, z: Complex[Array, "..."]) -> tuple[Complex[Array, "...
     """
     spread = law._scale_at(z).astype(jnp.real(z).dtype)
     start = jax.lax.complex(jnp.real(z), jnp.imag(z) + spread)
-    never, zero = jnp.zeros_like(start, bool), jnp.zeros((), jnp.int32)
-    search = _Search(start, jnp.full_like(jnp.real(start), jnp.inf), never, never, zero)
-    first = _State(start, ((jnp.zeros_like(start),) * 2,) * len(law._parts()), search, zero)
-    advanced = lambda state: _advanced(law, z, spread, state)
-    end = jax.lax.while_loop(lambda state: state.phase < 3, advanced, varying_like(first, law, z))
-    return end.at, end.parts
+    stage, zero = jnp.full_like(jnp.real(start), _SEARCH, jnp.int32), jnp.zeros((), jnp.int32)
+    moved, never = jnp.full_like(jnp.real(start), jnp.inf), jnp.zeros_like(start, bool)
+    nothing = ((jnp.zeros_like(start),) * 2,) * len(law._parts())
+    first = _State(_Search(start, start, start, moved, stage, never, zero), nothing, jnp.zeros((), bool))
+    advanced = lambda state: _advanced(law, z, spread, state.search)
+    end = jax.lax.while_loop(lambda state: ~state.over, advanced, varying_like(first, law, z))
+    return end.search.at, end.parts
 
 
 @fixed_point.defjvp
@@ -97,38 +105,43 @@ def _(primals: tuple, tangents: tuple) -> tuple[tuple[Array, Parts], tuple[Array
     return (w, parts), (moved, change(*tangents, moved)[1])
 
 
-def _advanced(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], state: _State) -> _State:
-    at, _, search, phase = state
-    eps, searching = float(jnp.finfo(spread.dtype).eps), phase == 0
-    aside = jnp.where(search.beside & searching, eps**0.5 * spread, 0)
-    parts = law._at_parts(z + like(z, aside), at)
-    image, slope = law._self_map(z + like(z, aside), parts)
-    there, stepped = _step(image, slope, spread, at, search)
-    search = jax.tree.map(lambda new, old: jnp.where(searching, new, old), stepped, search)
-    ended = jnp.all(search.done) | (search.steps >= _MOST_STEPS)
-    # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap.
-    infinite = search.moved >= _LOST
-    found = jnp.where(infinite, like(z, law._spread() / eps), search.best)
+def _advanced(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], search: _Search) -> _State:
+    at, over = search.at, jnp.all(search.stage == _DONE)
+    searched = (search.stage == _SEARCH) | (search.stage == _SEARCH_ON)
+    eps = float(jnp.finfo(spread.dtype).eps)
+    z = z + like(z, jnp.where(search.beside & searched, eps**0.5 * spread, 0))
+    parts = law._at_parts(z, at)
+    image, slope = law._self_map(z, parts)
+    stepped, ended = _step(image, slope, spread, search)
+    ended = ended | (search.steps >= _MOST_STEPS)
     # In a gap the steps end close to the axis.
-    on_axis = in_plane(jnp.real(found))
-    # Newton's step from there is short in a gap. In a band, where f' is nearly 1 at such a point, it is long.
-    longest = eps**0.375 * jnp.maximum(jnp.abs(jnp.real(found)), spread)
-    short = jnp.abs(jnp.real(image - on_axis)) < longest * (1 - jnp.real(slope))
-    is_real = (jnp.imag(image) == 0) & (jnp.imag(found) <= longest) & short
-    after_axis = jnp.where(is_real | infinite, on_axis, found)
-    there = jnp.where(searching, jnp.where(ended, on_axis, there), jnp.where(phase == 1, after_axis, at))
-    return _State(there, parts, search, jnp.where(searching & ~ended, phase, phase + 1))
+    longest = lambda w: eps**0.375 * jnp.maximum(jnp.abs(jnp.real(w)), spread)
+    is_near = lambda w: jnp.imag(w) <= longest(w)
+    exact = (_square(image - at) <= (eps / 4) ** 2 * _square(at)) & is_near(at) & (search.stage == _SEARCH)
+    # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap.
+    infinite = ended & (stepped.moved >= _LOST)
+    far = like(z, law._spread() / eps)
+    off_axis = jnp.where(ended, jnp.where(infinite, far, stepped.best), stepped.at)
+    tried = jnp.where(ended, ~infinite & is_near(stepped.best), exact)
+    next_stage = jnp.where(ended, jnp.where(tried, _LAST_TRIAL, _DONE), jnp.where(tried, _EARLY_TRIAL, search.stage))
+    # Newton's step from the axis is short in a gap. In a band, where f' is nearly 1 at such a point, it is long.
+    is_real = (jnp.imag(image) == 0) & (jnp.abs(jnp.real(image - at)) < longest(at) * (1 - jnp.real(slope)))
+    after_trial = jnp.where(is_real | (search.stage == _LAST_TRIAL), _DONE, _SEARCH_ON)
+    on_axis = in_plane(jnp.real(jnp.where(ended, stepped.best, at)))
+    chosen = lambda in_search, in_trial, done: jnp.where(
+        searched, in_search, jnp.where(search.stage == _DONE, done, in_trial)
+    )
+    next_at = chosen(jnp.where(tried, on_axis, off_axis), jnp.where(is_real, at, search.off_axis), at)
+    stage = chosen(next_stage, after_trial, search.stage)
+    search = jax.tree.map(partial(jnp.where, searched), stepped._replace(off_axis=off_axis), search)
+    return _State(search._replace(at=next_at, stage=stage, steps=stepped.steps), parts, over)
 
 
 def _step(
-    image: Complex[Array, "..."],
-    slope: Complex[Array, "..."],
-    spread: Float[Array, "..."],
-    w: Complex[Array, "..."],
-    search: _Search,
-) -> tuple[Complex[Array, "..."], _Search]:
-    """The next points, from the values of the map and its derivative at the last ones."""
-    info = jnp.finfo(spread.dtype)
+    image: Complex[Array, "..."], slope: Complex[Array, "..."], spread: Float[Array, "..."], search: _Search
+) -> tuple[_Search, Bool[Array, "..."]]:
+    """The next points, from the values of the map and its derivative at the last ones, and where the search ends."""
+    info, w = jnp.finfo(spread.dtype), search.at
     small = float(info.eps) ** 0.5
     identity = (_square(image - w) <= info.eps * _square(w)) & (_square(slope - 1) <= info.eps)
     # Close to the axis other maps are as near to it, beside an end; the start is far from the axis.
@@ -150,14 +163,13 @@ def _step(
     # The next step would square the distance from the fixed point. On the axis steps go on as long as they help.
     still = (moved <= (_ROUNDING * float(info.eps)) ** 2) & (moved >= search.moved / 16)
     last = distance < float(info.eps) ** 1.1
-    better, usable = ~search.done & (moved < search.moved), _is_finite(there)
-    done = search.done | ((still | last | ~usable) & ~identity)
-    there = jnp.where(identity, w, there)
-    better = better & ~identity
+    better, usable = (moved < search.moved) & ~identity, _is_finite(there)
     best = jnp.where(better, jnp.where(last & ~still & usable, there, w), search.best)
     moved = jnp.where(better, moved, search.moved)
-    search = _Search(best, moved, done, search.beside | identity, search.steps + 1)
-    return jnp.where(done, w, there), search
+    beside, steps = search.beside | identity, search.steps + 1
+    there = jnp.where(identity, w, there)
+    stepped = search._replace(at=there, best=best, moved=moved, beside=beside, steps=steps)
+    return stepped, (still | last | ~usable) & ~identity
 
 
 def _square(w: Complex[Array, "..."]) -> Float[Array, "..."]:
