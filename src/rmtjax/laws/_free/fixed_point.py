@@ -83,7 +83,7 @@ def fixed_point(law: Any, z: Complex[Array, "..."]) -> tuple[Complex[Array, "...
     start = jax.lax.complex(jnp.real(z), jnp.imag(z) + spread)
     stage, zero = jnp.full_like(jnp.real(start), _SEARCH, jnp.int32), jnp.zeros((), jnp.int32)
     moved, never = jnp.full_like(jnp.real(start), jnp.inf), jnp.zeros_like(start, bool)
-    nothing = ((jnp.zeros_like(start),) * 2,) * len(law._parts())
+    nothing = ((jnp.zeros_like(start), jnp.zeros_like(start)),) * len(law._parts())
     first = _State(_Search(start, start, start, moved, stage, never, zero), nothing, jnp.zeros((), bool))
     advanced = lambda state: _advanced(law, z, spread, state.search)
     end = jax.lax.while_loop(lambda state: ~state.over, advanced, varying_like(first, law, z))
