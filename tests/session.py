@@ -31,8 +31,8 @@ gc.set_threshold(50_000, 20, 50)
 RESIDENT_LIMIT = 2_000_000_000
 
 
-# Cases of more than some 0.8 s, on one core and cold, whose function has other cases, or whose truth has other tests;
-# and examples of docstrings that take more than 4 s.
+# Tests of more than some 1.2 s, on one core and cold, and some shorter cases of functions with many; each file keeps a
+# quarter of its tests. Examples of docstrings that take more than 1.2 s.
 LONG = frozenset(Path(__file__).with_name("long.txt").read_text().splitlines())
 
 

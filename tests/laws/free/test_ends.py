@@ -28,6 +28,14 @@ def test_no_point_beside_an_end_is_taken_for_a_point_of_the_gap():
     np.testing.assert_allclose(below / (density * distance), 2 / 3, rtol=0.2)
 
 
+def test_no_point_beside_a_far_end_is_tried_on_the_axis_too_early():
+    # A step that changed no digit of a large fixed point had not yet found it, and 38 points had no density.
+    law = FreeSum(Empirical(np.array([-1.0, 1.0, 5.0]) + 1e4, [0.4, 0.3, 0.3]), Empirical([-1.0, 1.0]))
+    end = law.bands()[0][4]
+    _, density = values(law, end + np.spacing(np.asarray(end)) * np.arange(1500))
+    assert np.sum(np.asarray(density) == 0) < 18
+
+
 @pytest.mark.float32
 def test_the_density_vanishes_at_an_end_close_to_an_atom():
     # There the map was taken for the identity, and the value was that of a point half of the digits away.

@@ -182,6 +182,24 @@ def test_nested_laws():
     np.testing.assert_allclose(power.pdf(x), direct.pdf(x), rtol=0, atol=1e-13)
 
 
+def test_atoms_of_parts_with_atoms():
+    # Pairs of levels without a mass stand at the places of those with one.
+    one, other = Empirical([0.0, 1.0], [0.7, 0.3]), Empirical([0.0, 1.0], [0.6, 0.4])
+    for inner in (FreeSum(one, other), FreeSum(other, one)):
+        for law, place, mass, above in (
+            (FreeSum(inner, Empirical([0.0, 3.0], [0.95, 0.05])), 1.0, 0.05, 0.35),
+            (FreePower(inner, 1.05), 1.05, 1 - 1.05 * 0.9, 1.05 * 0.3),
+        ):
+            places, masses = law.atoms()
+            np.testing.assert_allclose(masses[np.argmin(np.abs(places - place))], mass, rtol=0, atol=1e-15)
+            # No other number has the digits of this one, and the band beyond it starts there.
+            there = places[np.argmin(np.abs(places - place))]
+            np.testing.assert_allclose(law.sf(there), above, rtol=0, atol=1e-14)
+            np.testing.assert_allclose(law.cdf(there), 1 - above, rtol=0, atol=1e-14)
+            lower, upper, _ = map(np.asarray, law.bands())
+            assert (lower[1:] >= upper[:-1] - 1e-12).all()
+
+
 @pytest.mark.slow
 def test_bands_of_many_points():
     points = np.linspace(-2, 2, 40)
@@ -209,6 +227,21 @@ def test_derivatives():
         )
     end = lambda law: lambda radius: law(radius).support()[1]
     np.testing.assert_allclose(jax.grad(end(sums))(1.0), jax.grad(end(closed))(1.0), rtol=1e-9)
+
+
+def test_second_derivatives_of_ends():
+    # Soft ends, and the quantile between two bands that have merged.
+    def ends(t):
+        law = FreeSum(Empirical(jnp.stack([-jnp.ones_like(t), t]), [0.4, 0.6]), Semicircle(1.3 * t))
+        return jnp.concatenate(law.bands()[:2])
+
+    slopes = jax.jit(jax.jacfwd(ends))
+    for t in (0.9, 1.7):
+        t = jnp.asarray(t)
+        curvatures = jax.jit(jax.jacfwd(jax.jacfwd(ends)))(t)
+        step = 1e-4
+        differences = (slopes(t + step) - slopes(t - step)) / (2 * step)
+        np.testing.assert_allclose(curvatures, differences, rtol=1e-6, atol=1e-6)
 
 
 def test_fallbacks_of_laws_without_formulas():

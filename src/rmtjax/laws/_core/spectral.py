@@ -78,7 +78,7 @@ class AbstractSpectralLaw(AbstractLaw):
         return (self._breakpoints() if levels.size else jnp.stack(self._support())), levels
 
     def _jumps(self) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
-        """The locations and masses of the atoms, and the mass above each location."""
+        """The locations and masses of the atoms, and the mass above each one that has a mass."""
         locations, masses = self._atoms()
         return locations, masses, self._promised(locations, quantity="sf") if locations.size else masses
 

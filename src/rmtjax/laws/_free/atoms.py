@@ -31,14 +31,15 @@ class Atoms(NamedTuple):
 
     places: Float[Array, " k"]
     masses: Float[Array, " k"]
-    above: Float[Array, " k"]  # the masses above them
+    above: Float[Array, " k"]  # the masses above those whose mass is not 0
 
 
 def atoms_of(law: AbstractSpectralLaw) -> Atoms:
     """The atoms of a law; of several at one place the first has all of the mass."""
     places, masses, above = law._jumps()
     if places.size > 1:
-        order = jnp.argsort(jax.lax.stop_gradient(places))
+        # The first of those at a place has a mass, if one has, and so knows what is above.
+        order = jnp.lexsort(jax.lax.stop_gradient((like(places, masses == 0), places)))
         places, masses, above = places[order], masses[order], above[order]
         first = jnp.concatenate([jnp.ones(1, bool), places[1:] != places[:-1]])
         place = jnp.cumsum(first) - 1

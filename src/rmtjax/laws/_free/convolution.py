@@ -65,7 +65,7 @@ class AbstractFreeConvolution(AbstractLawOfTransforms):
 
     @abstractmethod
     def _jumps(self) -> Atoms:
-        """The atoms, with what is beside them."""
+        """The locations and masses of the atoms, and the mass above each one that has a mass."""
 
     @abstractmethod
     def _around(self, *intervals: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -16,7 +16,6 @@ does not converge for laws of two points, whose map is an isometry of the half p
 identity, as for two equal signs at 0; the limit is then taken from a point beside z, half of the digits away.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -38,8 +37,8 @@ _LOST = 1e-4
 Parts = tuple[tuple[Complex[Array, "..."], Complex[Array, "..."]], ...]
 
 
-# What is done at a point. It is searched until it moves no more; the point of the axis below it is tried when its real
-# part has all digits, and again when the search ends.
+# What the map is evaluated for next. Steps are made until they end. The point of the axis below is tried as soon as a
+# step changes no digit, and again at the end.
 _SEARCH, _EARLY_TRIAL, _SEARCH_ON, _LAST_TRIAL, _DONE = range(5)
 
 
@@ -59,8 +58,8 @@ class _State(NamedTuple):
     """The loop holds the only copy of the parts, so that the program of a nested law does not grow with its depth."""
 
     search: _Search
-    parts: Parts  # at the points before
-    over: Bool[Array, ""]  # whether all points were done then
+    parts: Parts  # where the map was evaluated last
+    over: Bool[Array, ""]  # whether every point was done before that
 
 
 @jax.custom_jvp
@@ -71,7 +70,7 @@ def fixed_point(law: Any, z: Complex[Array, "..."]) -> tuple[Complex[Array, "...
     theorem, and 0 where f' is 1.
 
     Args:
-        law: it has `_parts()`, laws; `_at_parts(z, w)`, which returns h and its derivative for each of them; and
+        law: it has `_parts()`, laws; `_at_parts(z, w)`, which returns h and its derivative for each of them;
             `_self_map(z, parts)`, which makes f(w) and f'(w) of these; `_spread()`, roughly the size of the support;
             and `_scale_at(z)`, the size of what is next to z.
         z: points of any shape.
@@ -106,40 +105,46 @@ def _(primals: tuple, tangents: tuple) -> tuple[tuple[Array, Parts], tuple[Array
 
 
 def _advanced(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], search: _Search) -> _State:
-    at, over = search.at, jnp.all(search.stage == _DONE)
-    searched = (search.stage == _SEARCH) | (search.stage == _SEARCH_ON)
+    at, stage, over = search.at, search.stage, jnp.all(search.stage == _DONE)
+    searched, last = (stage == _SEARCH) | (stage == _SEARCH_ON), stage == _LAST_TRIAL
     eps = float(jnp.finfo(spread.dtype).eps)
     z = z + like(z, jnp.where(search.beside & searched, eps**0.5 * spread, 0))
     parts = law._at_parts(z, at)
     image, slope = law._self_map(z, parts)
-    stepped, ended = _step(image, slope, spread, search)
+    there, stepped, ended = _step(image, slope, spread, search)
     ended = ended | (search.steps >= _MOST_STEPS)
     # In a gap the steps end close to the axis.
     longest = lambda w: eps**0.375 * jnp.maximum(jnp.abs(jnp.real(w)), spread)
     is_near = lambda w: jnp.imag(w) <= longest(w)
-    exact = (_square(image - at) <= (eps / 4) ** 2 * _square(at)) & is_near(at) & (search.stage == _SEARCH)
+    is_fixed = lambda ulp: _square(image - at) <= (ulp * eps) ** 2 * _square(at)
     # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap.
     infinite = ended & (stepped.moved >= _LOST)
-    far = like(z, law._spread() / eps)
-    off_axis = jnp.where(ended, jnp.where(infinite, far, stepped.best), stepped.at)
-    tried = jnp.where(ended, ~infinite & is_near(stepped.best), exact)
-    next_stage = jnp.where(ended, jnp.where(tried, _LAST_TRIAL, _DONE), jnp.where(tried, _EARLY_TRIAL, search.stage))
-    # Newton's step from the axis is short in a gap. In a band, where f' is nearly 1 at such a point, it is long.
-    is_real = (jnp.imag(image) == 0) & (jnp.abs(jnp.real(image - at)) < longest(at) * (1 - jnp.real(slope)))
-    after_trial = jnp.where(is_real | (search.stage == _LAST_TRIAL), _DONE, _SEARCH_ON)
+    off_axis = jnp.where(ended, jnp.where(infinite, like(z, law._spread() / eps), stepped.best), there)
+    tried = jnp.where(ended, ~infinite & is_near(stepped.best), (stage == _SEARCH) & is_fixed(1 / 4) & is_near(at))
     on_axis = in_plane(jnp.real(jnp.where(ended, stepped.best, at)))
-    chosen = lambda in_search, in_trial, done: jnp.where(
-        searched, in_search, jnp.where(search.stage == _DONE, done, in_trial)
+    next_stage = jnp.where(ended, jnp.where(tried, _LAST_TRIAL, _DONE), jnp.where(tried, _EARLY_TRIAL, stage))
+    # Newton's step from the axis is short in a gap. In a band, where f' is nearly 1 at such a point, it is long. Beside
+    # an end it may be short as well, but not as short as it is at a fixed point.
+    short = jnp.abs(jnp.real(image - at)) < longest(at) * (1 - jnp.real(slope))
+    is_real = (jnp.imag(image) == 0) & short & (last | is_fixed(4))
+    after_trial = jnp.where(is_real | last, _DONE, _SEARCH_ON)
+    chosen = lambda in_search, in_trial, done: jnp.where(searched, in_search, jnp.where(stage == _DONE, done, in_trial))
+    kept = lambda new, old: jnp.where(searched, new, old)
+    search = _Search(
+        at=chosen(jnp.where(tried, on_axis, off_axis), jnp.where(is_real, at, search.off_axis), at),
+        off_axis=kept(off_axis, search.off_axis),
+        best=kept(stepped.best, search.best),
+        moved=kept(stepped.moved, search.moved),
+        stage=chosen(next_stage, after_trial, stage),
+        beside=kept(stepped.beside, search.beside),
+        steps=search.steps + 1,
     )
-    next_at = chosen(jnp.where(tried, on_axis, off_axis), jnp.where(is_real, at, search.off_axis), at)
-    stage = chosen(next_stage, after_trial, search.stage)
-    search = jax.tree.map(partial(jnp.where, searched), stepped._replace(off_axis=off_axis), search)
-    return _State(search._replace(at=next_at, stage=stage, steps=stepped.steps), parts, over)
+    return _State(search, parts, over)
 
 
 def _step(
     image: Complex[Array, "..."], slope: Complex[Array, "..."], spread: Float[Array, "..."], search: _Search
-) -> tuple[_Search, Bool[Array, "..."]]:
+) -> tuple[Complex[Array, "..."], _Search, Bool[Array, "..."]]:
     """The next points, from the values of the map and its derivative at the last ones, and where the search ends."""
     info, w = jnp.finfo(spread.dtype), search.at
     small = float(info.eps) ** 0.5
@@ -166,10 +171,8 @@ def _step(
     better, usable = (moved < search.moved) & ~identity, _is_finite(there)
     best = jnp.where(better, jnp.where(last & ~still & usable, there, w), search.best)
     moved = jnp.where(better, moved, search.moved)
-    beside, steps = search.beside | identity, search.steps + 1
-    there = jnp.where(identity, w, there)
-    stepped = search._replace(at=there, best=best, moved=moved, beside=beside, steps=steps)
-    return stepped, (still | last | ~usable) & ~identity
+    stepped = search._replace(best=best, moved=moved, beside=search.beside | identity)
+    return jnp.where(identity, w, there), stepped, (still | last | ~usable) & ~identity
 
 
 def _square(w: Complex[Array, "..."]) -> Float[Array, "..."]:

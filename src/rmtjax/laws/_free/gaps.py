@@ -117,7 +117,7 @@ def in_gap(
 
 
 def with_quantiles(law: Any, ends: Float[Array, " m"], lanes: Lanes, levels: Float[Array, " k"]) -> Float[Array, " m"]:
-    """The ends; those of a gap that was not found are quantiles, and move like these."""
+    """The ends; those of a gap that was not found are quantiles, with the derivatives of these."""
     if not levels.size:
         return ends
     quantiles = moved_with_the_mass(law, lanes.middle(), lanes.middle(), levels_of_ends(levels))
@@ -146,9 +146,11 @@ def moved_with_the_mass(
 @moved_with_the_mass.defjvp
 def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     law, ends, inside, _ = primals
+    moved = moved_with_the_mass(*primals)
+    inside = inside + (moved - ends)  # for derivatives of this one
     (_, density), (change, _) = jax.jvp(lambda law: law._mass_and_density(inside), (law,), tangents[:1])
     excess = tangents[3].astype(ends.dtype) - change
-    return ends, jnp.where(density > 0, excess / jnp.where(density > 0, density, 1), 0)
+    return moved, jnp.where(density > 0, excess / jnp.where(density > 0, density, 1), 0)
 
 
 def ends_of(law: Any, levels: Float[Array, " k"]) -> Float[Array, " 2k+2"]:
@@ -195,24 +197,30 @@ def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
     x, w, slope = jax.lax.fori_loop(0, _POLISHING_STEPS, step, (start, lanes.kept, 0 * start))
     # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it.
     soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & (jnp.abs(x - start) < 256 * eps * spread)
-    return jnp.where(soft, _moved_with_the_map(law, jnp.where(soft, x, start), jnp.where(soft, w, lanes.kept)), start)
+    ends, _ = _stationary(law, jnp.where(soft, x, start), jnp.where(soft, w, lanes.kept))
+    return jnp.where(soft, ends, start)
 
 
 @jax.custom_jvp
-def _moved_with_the_map(law: Any, x: Float[Array, " m"], w: Float[Array, " m"]) -> Float[Array, " m"]:
-    """Points x with f' = 1 at the fixed point w, which is stationary: their derivatives are those of f(x; w) = w."""
-    del law, w
-    return x
+def _stationary(
+    law: Any, x: Float[Array, " m"], w: Float[Array, " m"]
+) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+    """Points x and w with f(x, w) = w and f' = 1, with their derivatives by the parameters of the law."""
+    del law
+    return x, w
 
 
-@_moved_with_the_map.defjvp
-def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
-    law, x, w = primals
-    z, there = in_plane(x), in_plane(w)
-    _, rate = jax.jvp(lambda z: _mapped(law, z, there)[0], (z,), (jnp.ones_like(z),))
-    _, change = jax.jvp(lambda law: _mapped(law, z, there)[0], (law,), tangents[:1])
-    rate, change = jnp.real(rate), jnp.real(change)
-    return x, jnp.where(rate == 0, 0, -change / jnp.where(rate == 0, 1, rate))
+@_stationary.defjvp
+def _(primals: tuple, tangents: tuple) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    x, w = _stationary(*primals)
+    at, one = (in_plane(x), in_plane(w)), in_plane(jnp.ones_like(x))
+    real = lambda values: tuple(map(jnp.real, values))
+    over = lambda number, rate: jnp.where(rate == 0, 0, -number / jnp.where(rate == 0, 1, rate))
+    _, by_law = jax.jvp(lambda law: _mapped(law, *at), primals[:1], tangents[:1])
+    _, slopes = jax.linearize(partial(_mapped, primals[0]), *at)
+    (change, turn), (rate, twist), (_, curvature) = map(real, (by_law, slopes(one, 0 * one), slopes(0 * one, one)))
+    move = over(change, rate)
+    return (x, w), (move, over(turn + twist * move, curvature))
 
 
 def _mapped(law: Any, z: Complex[Array, " m"], w: Complex[Array, " m"]) -> tuple[Array, Array]:
