@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rmtjax.laws import Empirical, FreePower, FreeProduct, FreeSum, MarchenkoPastur
+from rmtjax.laws import Empirical, FreePower, FreeProduct, FreeSum, GeneralMarchenkoPastur, MarchenkoPastur
+from rmtjax.laws._free.atoms import atoms_of
 
 EPS = float(jnp.finfo(jnp.zeros(0).dtype).eps)
 
@@ -75,3 +76,34 @@ def test_equal_levels_are_one_atom():
         places, masses = map(np.asarray, law.atoms())
         np.testing.assert_allclose(masses[places == at].sum(), expected, rtol=4 * EPS)
         np.testing.assert_allclose([law.cdf(at), law.sf(at)], [expected, 1 - expected], rtol=16 * EPS)
+
+
+JUMPS = {
+    "points": Empirical([1.0, 5.0, 1.0, 2.0], [0.1, 0.2, 0.3, 0.4]),
+    "a Wishart matrix": MarchenkoPastur(2.5, 1.3),
+    "a population": GeneralMarchenkoPastur(2.0, [1.0, 5.0]),
+    "moved points": Empirical([1.0, 5.0, 1.0], [0.1, 0.2, 0.7]).scaled(-2.0).shifted(1.0),
+    # Pairs of levels without a mass stand at the places of those with one, before it and after it.
+    "a sum": FreeSum(Empirical([0.0, 1.0], [0.7, 0.3]), Empirical([0.0, 1.0], [0.6, 0.4])),
+    "a sum in the other order": FreeSum(Empirical([0.0, 1.0], [0.6, 0.4]), Empirical([0.0, 1.0], [0.7, 0.3])),
+    "a product": FreeProduct(Empirical([0.0, 1.0], [0.2, 0.8]), Empirical([1.0, 2.0], [0.6, 0.4])),
+    "a power": FreePower(Empirical([0.0, 1.0, 1.0], [0.1, 0.6, 0.3]), 1.2),
+}
+
+
+@jax.jit
+def atoms_and_tails(law):
+    atoms = atoms_of(law)
+    return *atoms, law.cdf(atoms.places), law.sf(atoms.places)
+
+
+@pytest.mark.parametrize("name", JUMPS)
+def test_parts_know_the_masses_above_their_atoms(name):
+    places, masses, above, cdf, sf = map(np.asarray, atoms_and_tails(JUMPS[name]))
+    with_mass = masses > 0
+    assert with_mass.any()
+    np.testing.assert_allclose(above[with_mass], sf[with_mass], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(cdf + sf, 1, rtol=0, atol=1e-14)
+    # All of the mass at a place is at one entry.
+    total = [np.sum(masses[places == place]) for place in places[with_mass]]
+    np.testing.assert_allclose(masses[with_mass], total, rtol=1e-15)

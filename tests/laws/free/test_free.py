@@ -182,6 +182,7 @@ def test_nested_laws():
     np.testing.assert_allclose(power.pdf(x), direct.pdf(x), rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_atoms_of_parts_with_atoms():
     # Pairs of levels without a mass stand at the places of those with one.
     one, other = Empirical([0.0, 1.0], [0.7, 0.3]), Empirical([0.0, 1.0], [0.6, 0.4])
@@ -229,6 +230,7 @@ def test_derivatives():
     np.testing.assert_allclose(jax.grad(end(sums))(1.0), jax.grad(end(closed))(1.0), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_ends():
     # Soft ends, and the quantile between two bands that have merged.
     def ends(t):
