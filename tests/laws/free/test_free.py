@@ -192,9 +192,9 @@ def test_atoms_of_parts_with_atoms():
             (FreePower(inner, 1.05), 1.05, 1 - 1.05 * 0.9, 1.05 * 0.3),
         ):
             places, masses = law.atoms()
-            np.testing.assert_allclose(masses[np.argmin(np.abs(places - place))], mass, rtol=0, atol=1e-15)
-            # No other number has the digits of this one, and the band beyond it starts there.
-            there = places[np.argmin(np.abs(places - place))]
+            nearest = np.argmin(np.abs(places - place))
+            there = places[nearest]
+            np.testing.assert_allclose(masses[nearest], mass, rtol=0, atol=1e-15)
             np.testing.assert_allclose(law.sf(there), above, rtol=0, atol=1e-14)
             np.testing.assert_allclose(law.cdf(there), 1 - above, rtol=0, atol=1e-14)
             lower, upper, _ = map(np.asarray, law.bands())

@@ -32,10 +32,8 @@ _ROUNDING = 16
 # The square of the relative movement at a point that is no fixed point.
 _LOST = 1e-4
 
-
-# The transform h of each part and its derivative, at the subordinate point of the part.
+# The function h of each part and its derivative, at the subordinate point of the part.
 Parts = tuple[tuple[Complex[Array, "..."], Complex[Array, "..."]], ...]
-
 
 # What the map is evaluated for next. Steps are made until they end. The point of the axis below is tried as soon as a
 # step changes no digit, and again at the end.
