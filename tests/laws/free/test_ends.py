@@ -1,5 +1,6 @@
 """Values of free sums and products a few ulp from the ends of bands, where the fixed point is nearly a double one."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -46,6 +47,30 @@ def test_the_density_vanishes_at_an_end_close_to_an_atom():
     _, (*density, far) = map(np.asarray, values(law, jnp.append(near, end * (1 + 1e4 * EPS)).astype(end.dtype)))
     # It grows like the root of the distance.
     assert max(density) < far / 5
+
+
+@pytest.mark.slow
+def test_every_program_finds_the_same_end_of_a_nested_law():
+    # The bisection of one program took a point 350 ulp below the upper end for one of the gap, and what it had found
+    # was not taken for the beginning of a search for the end.
+    population = Empirical([1.9891596000593168, 2.873439520513724], [0.5249818469954945, 0.4750181530045054])
+    law = FreeSum(FreeProduct(population, MarchenkoPastur(2.0246)), Semicircle(2.53125))
+    size, ends = float(law.support()[1]), []
+    for number in (1, 7, 21, 26):
+        q = jnp.asarray(np.append(np.linspace(0.1, 0.9, number - 1), 1.0))
+        ends.append(jax.jit(lambda law, q: law.ppf(q))(law, q)[-1])
+    np.testing.assert_allclose(ends, size, rtol=0, atol=64 * EPS * size)
+
+
+@pytest.mark.parametrize("law", [FreeProduct(Empirical([0.0, 1.0, 3.0]), MarchenkoPastur(0.7))])
+def test_reverse_mode_of_bands(law):
+    # At an atom that is an end the stationary point has no derivative, and 0 times it was NaN.
+    parameters, static = eqx.partition(law, eqx.is_inexact_array)
+    ends = lambda parameters: eqx.combine(parameters, static).bands()[:2]
+    forward, reverse = jax.jacfwd(ends)(parameters), jax.jacrev(ends)(parameters)
+    for one, other in zip(jax.tree.leaves(forward), jax.tree.leaves(reverse), strict=True):
+        assert np.isfinite(one).all()
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.slow

@@ -125,8 +125,8 @@ def test_potentials_at_atoms():
         ((np.ones((2, 3, 3)), Semicircle(), 1j), "`matrix` must be one square matrix"),
         ((np.eye(2), "noise", 1j), "must be a law of one eigenvalue"),
         ((np.eye(2), Semicircle(), 1j), "not negative"),
-        ((np.zeros((2, 2)), MarchenkoPastur(0.5), 1j), "`matrix` must not be 0 for a product"),
-        ((-np.eye(2), MarchenkoPastur(0.5), 1j), "not negative"),
+        ((np.zeros((2, 2)), MarchenkoPastur(0.5), 1j), "`matrix` must have no negative levels, and not be 0"),
+        ((-np.eye(2), MarchenkoPastur(0.5), 1j), "`matrix` must .* for a product, got levels from -1 to -1"),
         ((np.eye(2), Semicircle(), 1j, "difference"), "`operation` must be one of"),
     ],
 )

@@ -223,6 +223,7 @@ def test_refusals():
         (([0.0, 0.5, 0.1],), "which does not confine"),
         (([0.0, 0.5, 0.0, -0.1],), "which does not confine"),
         (([0.0, 0.0],), "which does not confine"),
+        (([0.0, 0.5, 0.0, 0.0],), "be an even number of finite values, .*, which ends with zeros: leave these out"),
         (([0.0, -2.0, 0.0, 0.25],), "with a support of cuts=1, got .*, which needs cuts=2"),
         (([0.0, 0.5], 2), "with a support of cuts=2, got .*, which needs cuts=1"),
         (([0.0, 0.5, 0.0, 1.0], 2), "which needs cuts=1"),

@@ -22,7 +22,11 @@ from rmtjax.laws._free.free_sum import FreeSum
 from rmtjax.linalg import eigh
 
 Operation = Literal["sum", "product"]
-_NOT_ZERO = _checks.Rule(lambda levels: (levels != 0).any(), "not be 0 for a product")
+_POSITIVE = _checks.Rule(
+    lambda levels: (levels >= 0).all() & (levels != 0).any(),
+    "have no negative levels, and not be 0, for a product",
+    lambda levels: f"levels from {levels.min():.4g} to {levels.max():.4g}",
+)
 
 
 def resolvent_equivalent(
@@ -41,7 +45,8 @@ def resolvent_equivalent(
     observations is the product of the population covariance matrix A, of order n, and `MarchenkoPastur(n/m)`.
 
     Args:
-        matrix: A, symmetric or Hermitian; for a product positive semidefinite and not 0.
+        matrix: A, symmetric or Hermitian, and otherwise taken for $(A + A^*)/2$; for a product positive semidefinite
+            and not 0.
         law: the limiting law of the levels of B; of numbers that are not negative for a product.
         z: complex or real points of any shape; on the real axis the limit from above, and NaN at 0 for a product.
         operation: `"sum"` or `"product"`; static.
@@ -86,7 +91,8 @@ def log_det_equivalent(
     $\log \det(1 + \rho M)$, is $n \log \rho$ plus this at $z = -1/\rho$.
 
     Args:
-        matrix: A, symmetric or Hermitian; for a product positive semidefinite and not 0.
+        matrix: A, symmetric or Hermitian, and otherwise taken for $(A + A^*)/2$; for a product positive semidefinite
+            and not 0.
         law: the limiting law of the levels of B; of numbers that are not negative for a product.
         z: complex or real points of any shape.
         operation: `"sum"` or `"product"`, as for `resolvent_equivalent`; static.
@@ -124,9 +130,8 @@ def _with_noise(
     levels, vectors = eigh(array)
     if operation == "sum":
         return levels, vectors, FreeSum(Empirical(levels), law)
-    levels = _NOT_ZERO("matrix", levels)
     rounding = levels.size * float(jnp.finfo(levels.dtype).eps) * jnp.abs(levels).max()
-    levels = jnp.where(levels > -rounding, jnp.maximum(levels, 0), levels)
+    levels = _POSITIVE("matrix", jnp.where(levels > -rounding, jnp.maximum(levels, 0), levels))
     return levels, vectors, FreeProduct(Empirical(levels), law)
 
 

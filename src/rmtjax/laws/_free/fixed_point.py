@@ -11,9 +11,14 @@ one in the closed disc has $\operatorname{Re}[(1 - \bar c) s] \ge 0$, and the on
 $\operatorname{Re}[(1 + \bar c) s] \ge 0$. Both hold for the root with $\operatorname{Re} s \ge 0$. On the boundary of
 the disc, $|c| = 1$, one of the two conditions is an equation, and the other decides.
 
-A step goes to this fixed point. It is exact for a Möbius map, and Newton's step where r is small. Plain iteration of f
-does not converge for laws of two points, whose map is an isometry of the half plane. At an isolated z it may be the
-identity, as for two equal signs at 0; the limit is then taken from a point beside z, half of the digits away.
+A step goes to this fixed point, from w to
+
+$$w + \frac{W - w}{1 + 4 i c \operatorname{Im} W/[\bar Q (1 + c + s)]},$$
+
+which keeps its digits where W is far larger than w. It is exact for a Möbius map, and Newton's step where r is small.
+Plain iteration of f does not converge for laws of two points, whose map is an isometry of the half plane. At an
+isolated z it may be the identity, as for two equal signs at 0; the limit is then taken from a point beside z, half of
+the digits away.
 """
 
 from typing import Any, NamedTuple
@@ -23,6 +28,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
+from rmtjax._units import times, unit_near
 from rmtjax._varying import varying_like
 from rmtjax.laws._core.half_plane import in_plane
 
@@ -109,14 +115,17 @@ def _advanced(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], s
     z = z + like(z, jnp.where(search.beside & searched, eps**0.5 * spread, 0))
     parts = law._at_parts(z, at)
     image, slope = law._self_map(z, parts)
-    there, stepped, ended = _step(image, slope, spread, search)
+    # Beside a hard edge at 0, squares of points would underflow.
+    unit = unit_near(jnp.maximum(jnp.maximum(jnp.abs(jnp.real(at)), jnp.abs(jnp.imag(at))), spread))
+    there, stepped, ended = _step(image, slope, spread, unit, search)
     ended = ended | (search.steps >= _MOST_STEPS)
     # In a gap the steps end close to the axis.
     longest = lambda w: eps**0.375 * jnp.maximum(jnp.abs(jnp.real(w)), spread)
     is_near = lambda w: jnp.imag(w) <= longest(w)
-    is_fixed = lambda ulp: _square(image - at) <= (ulp * eps) ** 2 * _square(at)
-    # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap.
-    infinite = ended & (stepped.moved >= _LOST)
+    is_fixed = lambda ulp: _square(times(image - at, 1 / unit)) <= (ulp * eps) ** 2 * _square(times(at, 1 / unit))
+    # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap. Beside a hard edge at 0
+    # none may come near to one that is tiny.
+    infinite = ended & (stepped.moved >= _LOST) & (jnp.abs(stepped.best) >= law._spread())
     off_axis = jnp.where(ended, jnp.where(infinite, like(z, law._spread() / eps), stepped.best), there)
     tried = jnp.where(ended, ~infinite & is_near(stepped.best), (stage == _SEARCH) & is_fixed(1 / 4) & is_near(at))
     on_axis = in_plane(jnp.real(jnp.where(ended, stepped.best, at)))
@@ -141,10 +150,15 @@ def _advanced(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], s
 
 
 def _step(
-    image: Complex[Array, "..."], slope: Complex[Array, "..."], spread: Float[Array, "..."], search: _Search
+    image: Complex[Array, "..."],
+    slope: Complex[Array, "..."],
+    spread: Float[Array, "..."],
+    unit: Float[Array, "..."],
+    search: _Search,
 ) -> tuple[Complex[Array, "..."], _Search, Bool[Array, "..."]]:
     """The next points, from the values of the map and its derivative at the last ones, and where the search ends."""
-    info, w = jnp.finfo(spread.dtype), search.at
+    info = jnp.finfo(spread.dtype)
+    image, w, spread = (times(number, 1 / unit) for number in (image, search.at, spread))
     small = float(info.eps) ** 0.5
     identity = (_square(image - w) <= info.eps * _square(w)) & (_square(slope - 1) <= info.eps)
     # Close to the axis other maps are as near to it, beside an end; the start is far from the axis.
@@ -153,24 +167,25 @@ def _step(
     image = _above(image, float(info.tiny))
     across, move = image - jnp.conj(w), image - w
     width, moved = _square(across), _square(move) / jnp.maximum(_square(w), spread**2)
-    r = move * jnp.conj(across) / like(w, width)
     # A slope below its rounding is 0, also where the image is on the axis.
     c = -slope * like(w, jnp.minimum(jnp.imag(w) / jnp.imag(image), 1 / info.eps)) * jnp.conj(across) / across
     c = c * like(w, jax.lax.rsqrt(jnp.maximum(_square(c), 1)))
-    denominator = 1 - c + jnp.sqrt((1 - c) ** 2 + like(w, 4 * _square(r)) * c)
+    square = _square(move) / width
+    root = jnp.sqrt((1 - c) ** 2 + like(w, 4 * square) * c)
     # Where c is nearly 1, at an end, a small r makes a long step.
-    distance = _square(2 * r / denominator)
-    step = like(w, 4 * jnp.imag(w)) * 1j * r / (denominator - 2 * r)
+    distance = 4 * square / _square(1 - c + root)
+    step = move / (1 + like(w, 4 * jnp.imag(image)) * 1j * c / (jnp.conj(across) * (1 + c + root)))
     # Rounding may end a step on the axis, where no further step leads off it. Next to it s has half of the digits.
-    there = _above(w + step, jnp.maximum(small * jnp.minimum(jnp.abs(step), jnp.abs(w + step)), float(info.tiny)))
+    least = small * jnp.minimum(jnp.abs(step), jnp.abs(w + step))
+    there = _above(times(w + step, unit), jnp.maximum(least * unit, float(info.tiny)))
     # The next step would square the distance from the fixed point. On the axis steps go on as long as they help.
     still = (moved <= (_ROUNDING * float(info.eps)) ** 2) & (moved >= search.moved / 16)
     last = distance < float(info.eps) ** 1.1
     better, usable = (moved < search.moved) & ~identity, _is_finite(there)
-    best = jnp.where(better, jnp.where(last & ~still & usable, there, w), search.best)
+    best = jnp.where(better, jnp.where(last & ~still & usable, there, search.at), search.best)
     moved = jnp.where(better, moved, search.moved)
     stepped = search._replace(best=best, moved=moved, beside=search.beside | identity)
-    return jnp.where(identity, w, there), stepped, (still | last | ~usable) & ~identity
+    return jnp.where(identity, search.at, there), stepped, (still | last | ~usable) & ~identity
 
 
 def _square(w: Complex[Array, "..."]) -> Float[Array, "..."]:

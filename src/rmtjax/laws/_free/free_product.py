@@ -31,7 +31,8 @@ from rmtjax.laws._free.pairs import levels_of_pairs
 
 _POSITIVE = _checks.Rule(
     lambda law: (law._carrier()[0] >= 0) & (law._carrier()[1] > 0),
-    'be a law of numbers that are not negative and not all 0 (a signed B: `FreePolynomial({"cbc": 1.0}, ...)`)',
+    "be a law of numbers that are not negative and not all 0 (where B is signed, with C, the root of A: "
+    '`FreePolynomial({"cbc": 1.0}, ...)`)',
 )
 
 
@@ -111,15 +112,18 @@ class FreeProduct(AbstractFreeConvolution):
 
     def _self_map(self, z: Complex[Array, "..."], parts: Parts) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
         (h_a, slope_a), (h_b, slope_b) = parts
-        return -z / h_b, (z / (h_a * h_b)) ** 2 * slope_a * slope_b
+        image = -z / h_b
+        ratio = image / h_a
+        # Beside a hard edge at 0 the square of the ratio would underflow.
+        return image, (ratio * slope_a) * (ratio * slope_b)
 
     def _h_at(
         self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
     ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
         (h_a, slope_a), (h_b, slope_b) = parts
-        rest = 1 - (z / (h_a * h_b)) ** 2 * slope_a * slope_b
-        by_z = -1 / h_b - z / h_b**2 * slope_b / h_a
-        slope = by_z / jnp.where(rest == 0, jnp.inf, rest)
+        product = z / h_b / h_a * slope_b
+        rest = 1 - product * (z / h_b / h_a * slope_a)
+        slope = -(1 + product) / h_b / jnp.where(rest == 0, jnp.inf, rest)
         ratio = h_a / w
         return z * ratio, ratio + z / w * (slope_a - ratio) * slope
 

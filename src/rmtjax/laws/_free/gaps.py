@@ -195,25 +195,34 @@ def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
         return x, w + (1 - slope) / jnp.where(curvature == 0, jnp.inf, curvature), slope
 
     x, w, slope = jax.lax.fori_loop(0, _POLISHING_STEPS, step, (start, lanes.kept, 0 * start))
-    # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it.
-    soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & (jnp.abs(x - start) < 256 * eps * spread)
-    ends, _ = _stationary(law, jnp.where(soft, x, start), jnp.where(soft, w, lanes.kept))
+    # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it. That
+    # of a nested law may end farther from a soft end, as its parts are less exact.
+    near = jnp.abs(x - start) < max(256 * eps, eps**0.75) * spread
+    soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & near
+    ends, _ = _stationary(law, jnp.where(soft, x, start), jnp.where(soft, w, lanes.kept), jnp.where(soft, 0, spread))
     return jnp.where(soft, ends, start)
 
 
 @jax.custom_jvp
 def _stationary(
-    law: Any, x: Float[Array, " m"], w: Float[Array, " m"]
+    law: Any, x: Float[Array, " m"], w: Float[Array, " m"], height: Float[Array, " m"]
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
-    """Points x and w with f(x, w) = w and f' = 1, with their derivatives by the parameters of the law."""
-    del law
+    """Points x and w with f(x, w) = w and f' = 1, with their derivatives by the parameters of the law.
+
+    Args:
+        law: the law.
+        x: the ends.
+        w: the fixed points there.
+        height: 0. Other points have derivatives without a meaning, which are finite high enough above the axis.
+    """
+    del law, height
     return x, w
 
 
 @_stationary.defjvp
 def _(primals: tuple, tangents: tuple) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     x, w = _stationary(*primals)
-    at, one = (in_plane(x), in_plane(w)), in_plane(jnp.ones_like(x))
+    at, one = tuple(jax.lax.complex(each, primals[3]) for each in (x, w)), in_plane(jnp.ones_like(x))
     real = lambda values: tuple(map(jnp.real, values))
     over = lambda number, rate: jnp.where(rate == 0, 0, -number / jnp.where(rate == 0, 1, rate))
     _, by_law = jax.jvp(lambda law: _mapped(law, *at), primals[:1], tangents[:1])

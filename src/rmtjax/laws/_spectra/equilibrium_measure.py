@@ -158,11 +158,12 @@ def _needs(coefficients: np.ndarray, cuts: int, _: np.ndarray) -> str:
 
 
 def _must(cuts: int, *_: Array) -> str:
-    return f"be finite, of even number, the last one positive, with a support of cuts={cuts}"
+    return f"be an even number of finite values, the last one positive, with a support of cuts={cuts}"
 
 
 def _does_not_confine(coefficients: np.ndarray, _: int) -> str:
-    return f"{coefficients}, which does not confine"
+    fault = "ends with zeros: leave these out" if coefficients.any() and not coefficients[-1] else "does not confine"
+    return f"{coefficients}, which {fault}"
 
 
 _CONFINES = _checks.Rule(lambda c, _: (c[-1] > 0) & (abs(c) < math.inf).all(), _must, _does_not_confine)

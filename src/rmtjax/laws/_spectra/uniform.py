@@ -103,16 +103,19 @@ class Uniform(AbstractSpectralLaw):
         return self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        # The transform is artanh(1/u)/h with z = middle + h u, and artanh(1/u) = artanh(u) - iπ/2.
+        # The transform is artanh(1/u)/h with z = middle + h u, and artanh(1/u) = artanh(u) - iπ/2. Beside an end u has
+        # lost the distance from it, and the transform is that of the logarithm of (z - a)/(z - b).
         middle, half = self._halves()
-        u = (z - like(z, middle)) / like(z, half)
-        end = (u == 1) | (u == -1)
-        u = jnp.where(end, 2, u)
+        lower, upper, u = z - like(z, self.lower), z - like(z, self.upper), (z - like(z, middle)) / like(z, half)
+        end, beside = (lower == 0) | (upper == 0), jnp.minimum(jnp.abs(lower), jnp.abs(upper)) < half / 4
+        logarithm = jnp.log(jnp.where(beside & ~end, lower, 1) / jnp.where(beside & ~end, upper, 1)) / 2
+        u = jnp.where(beside, 2, u)
         outer = jnp.abs(u) > 1
         value = jnp.arctanh(jnp.where(outer, 1 / jnp.where(outer, u, 2), u)) - jnp.where(outer, 0, 0.5j * jnp.pi)
+        value = jnp.where(beside, logarithm, value)
         # On the real axis the sign of a zero imaginary part would otherwise choose the side.
         value = value - jnp.where(jnp.imag(value) > 0, 1j * jnp.pi, 0)
-        return jnp.where(end, jnp.where(jnp.real(z) > middle, jnp.inf, -jnp.inf), value / like(z, half))
+        return jnp.where(end, jnp.where(lower == 0, -jnp.inf, jnp.inf), value / like(z, half))
 
     def _log_potential(self, w: Complex[Array, "..."]) -> Complex[Array, "2 ..."]:
         width, ends = like(w, self.upper - self.lower), (w - like(w, self.lower), w - like(w, self.upper))
