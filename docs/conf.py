@@ -37,6 +37,7 @@ extensions = [
     "formulas",
     "gallery_pages",
     "law_pages",
+    "margin",
     "notebooks",
     "pictures",
     "references",

@@ -1,12 +1,20 @@
 """Values of free sums and products a few ulp from the ends of bands, where the fixed point is nearly a double one."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rmtjax.laws import Empirical, FreeProduct, FreeSum, MarchenkoPastur, Semicircle
+from rmtjax.laws import (
+    CovarianceProfileLaw,
+    DeformedSemicircle,
+    Empirical,
+    FreeProduct,
+    FreeSum,
+    GeneralMarchenkoPastur,
+    MarchenkoPastur,
+    Semicircle,
+)
 
 EPS = float(jnp.finfo(jnp.zeros(0).dtype).eps)
 
@@ -62,15 +70,28 @@ def test_every_program_finds_the_same_end_of_a_nested_law():
     np.testing.assert_allclose(ends, size, rtol=0, atol=64 * EPS * size)
 
 
-@pytest.mark.parametrize("law", [FreeProduct(Empirical([0.0, 1.0, 3.0]), MarchenkoPastur(0.7))])
-def test_reverse_mode_of_bands(law):
-    # At an atom that is an end the stationary point has no derivative, and 0 times it was NaN.
-    parameters, static = eqx.partition(law, eqx.is_inexact_array)
-    ends = lambda parameters: eqx.combine(parameters, static).bands()[:2]
-    forward, reverse = jax.jacfwd(ends)(parameters), jax.jacrev(ends)(parameters)
-    for one, other in zip(jax.tree.leaves(forward), jax.tree.leaves(reverse), strict=True):
-        assert np.isfinite(one).all()
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+@pytest.mark.parametrize(
+    ("law", "parameters"),
+    [
+        # At an atom that is an end the stationary point has no derivative, and 0 times it was NaN.
+        (lambda c: FreeProduct(Empirical([0.0, 1.0, 3.0]), MarchenkoPastur(c[0])), [0.7]),
+        # The ends of gaps had the derivative 0.
+        (lambda a: DeformedSemicircle(a[:3], [0.3, 0.3, 0.4], a[3]), [0.0, 0.1, 2.0, 0.5]),
+        (lambda a: GeneralMarchenkoPastur(a[0], jnp.stack([a[1], a[1], a[2]]), [0.3, 0.3, 0.4]), [0.1, 1.0, 5.0]),
+        # In reverse mode the masses of bands were NaN.
+        (lambda a: GeneralMarchenkoPastur(a[0], jnp.append(0.0, a[1:]), [0.2, 0.4, 0.4]), [0.5, 1.0, 5.0]),
+        # With a hard edge, the ends by weights.
+        (lambda w: CovarianceProfileLaw([[0.6, 0.2], [0.3, 0.9]], 1.0, jnp.append(w, 1 - w)), [0.3]),
+    ],
+    ids=["FreeProduct", "DeformedSemicircle", "GeneralMarchenkoPastur", "an atom", "CovarianceProfileLaw"],
+)
+def test_derivatives_of_bands(law, parameters):
+    """A sweep of all parameters, by differences and in both modes."""
+    at, way = jnp.asarray(parameters), jnp.asarray([0.31, -0.43, 0.37, 0.29][: len(parameters)])
+    bands = jax.jit(lambda t: jnp.concatenate(law(at + t * way).bands()))
+    _, slopes = jax.jvp(bands, (0.0,), (1.0,))
+    np.testing.assert_allclose(jax.jacrev(bands)(0.0), slopes, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(slopes, (bands(1e-5) - bands(-1e-5)) / 2e-5, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ from rmtjax.laws._core.power_series import moments_of_points, power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.laws._free.empirical import Empirical
 from rmtjax.laws._free.free_sum import FreeSum
-from rmtjax.laws._free.subordination import gap_ends, harmonic_root
+from rmtjax.laws._free.subordination import ends_of_gaps, harmonic_root
 from rmtjax.laws._spectra.semicircle import Semicircle
 from rmtjax.special.internal import bracketed_root, square_root, t_minus_sin_t
 
@@ -122,7 +122,11 @@ class DeformedSemicircle(AbstractSpectralLaw):
     def _end(self, outermost: Float[Array, ""], sign: int) -> Float[Array, ""]:
         # The distance from the outermost point is at most σ, and the search never evaluates 0.
         deficit = lambda distance: 1 - self._concentration(outermost + sign * distance)
-        u = outermost + sign * bracketed_root(deficit, jnp.zeros_like(outermost), self._sigma() + 0 * outermost)
+        distance = bracketed_root(deficit, jnp.zeros_like(outermost), self._sigma() + 0 * outermost)
+        return self._image(outermost + sign * distance)
+
+    def _image(self, u: Float[Array, ""]) -> Float[Array, ""]:
+        """The point x outside of the bands with the subordinate point u."""
         return u + self._sigma() ** 2 * jnp.sum(self.weights / (u - self.locations))
 
     def _is_bounded(self) -> bool:
@@ -130,10 +134,12 @@ class DeformedSemicircle(AbstractSpectralLaw):
 
     def _breakpoints(self) -> Float[Array, " 2k"]:
         """The ends of all intervals; between two merged intervals, twice the point where a gap would open."""
-        lower, upper = self._support()
         # The density is 0 at the ends of a gap, so that integrals need no derivative by their position.
-        fixed = jax.tree.map(jax.lax.stop_gradient, self)
-        inner = jax.vmap(fixed._abscissa)(gap_ends(fixed.locations, fixed._sigma() ** 2 * fixed.weights))
+        return self._with_inner_ends_of(jax.tree.map(jax.lax.stop_gradient, self))
+
+    def _with_inner_ends_of(self, law: "DeformedSemicircle") -> Float[Array, " 2k"]:
+        lower, upper = self._support()
+        inner = ends_of_gaps(law._image, law._abscissa, law.locations, law._sigma() ** 2 * law.weights)
         return jnp.concatenate([lower[None], jnp.clip(jnp.sort(inner), lower, upper), upper[None]])
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -199,5 +205,6 @@ class DeformedSemicircle(AbstractSpectralLaw):
         return self._sum().a._gap_levels()
 
     def _bands(self) -> tuple[Float[Array, " 2k"], Float[Array, " k-1"]]:
-        ends = self._breakpoints()
-        return ends, self._cdf(ends[1:-1:2])
+        ends = self._with_inner_ends_of(self)
+        # In the middle of a gap the mass below has finite derivatives.
+        return ends, self._cdf(ends[1:-1:2] / 2 + ends[2::2] / 2)

@@ -23,7 +23,7 @@ from rmtjax._units import unit_near
 from rmtjax.laws._core.half_plane import upper_logs
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import diagonal_of_powers
-from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, Affine
 from rmtjax.laws._free.atoms import Atoms, atoms_of_pairs
 from rmtjax.laws._free.convolution import AbstractFreeConvolution, free_part
 from rmtjax.laws._free.fixed_point import Parts
@@ -107,7 +107,7 @@ class FreeProduct(AbstractFreeConvolution):
         return jax.tree.map(lambda *parts: jnp.concatenate(parts), Atoms(0 * zero, zero, 1 - zero), others)
 
     def _at_parts(self, z: Complex[Array, "..."], w: Complex[Array, "..."]) -> Parts:
-        first = self.a._subordination(w)
+        first = _not_lost(self.a, w)
         return first, _reflected(self.b, -z / first[0])
 
     def _self_map(self, z: Complex[Array, "..."], parts: Parts) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
@@ -179,5 +179,16 @@ def _reflected(
 ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
     """The function h and its derivative, also below the axis."""
     below = jnp.imag(v) < 0
-    h, slope = law._subordination(jnp.where(below, jnp.conj(v), v))
+    h, slope = _not_lost(law, jnp.where(below, jnp.conj(v), v))
     return jnp.where(below, jnp.conj(h), h), jnp.where(below, jnp.conj(slope), slope)
+
+
+def _not_lost(
+    law: AbstractSpectralLaw, w: Complex[Array, "..."]
+) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+    """The function h and its derivative. Next to an end at 0 that comes from a shift, h may be all rounding, even 0."""
+    h, slope = law._subordination(w)
+    if isinstance(law, Affine):
+        rounding = like(h, 2 * float(jnp.finfo(h.dtype).eps) * jnp.abs(law.shift))
+        h = jnp.where(jnp.abs(h) <= jnp.abs(rounding), 1j * rounding, h)
+    return h, slope

@@ -92,7 +92,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
     def _equation(self) -> Silverstein:
         weights = self._frequencies()
         # The largest point with weight 0 replaces a point at 0, whose weight goes into `null`.
-        present, largest = self.population > 0, jnp.max(jax.lax.stop_gradient(self.population))
+        present, largest = self.population > 0, jnp.max(self.population)
         null = jnp.sum(jnp.where(present, 0, weights))
         points = jnp.where(present, self.population, largest)
         return Silverstein(self.ratio, points, jnp.where(present, weights, 0), null)
@@ -123,10 +123,12 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
 
     def _breakpoints(self) -> Float[Array, " 2k+1"]:
         """The ends of all intervals; between two merged intervals, twice the point where a gap would open."""
-        lower, upper = self._ends()
         # The density is 0 at the ends of a gap, so that integrals need no derivative by their position.
-        inner = jax.tree.map(jax.lax.stop_gradient, self)._equation().inner_ends()
-        inner = jnp.clip(jnp.sort(inner), lower, upper)
+        return self._with_inner_ends_of(jax.tree.map(jax.lax.stop_gradient, self._equation()))
+
+    def _with_inner_ends_of(self, equation: Silverstein) -> Float[Array, " 2k+1"]:
+        lower, upper = self._ends()
+        inner = jnp.clip(jnp.sort(equation.inner_ends()), lower, upper)
         return jnp.concatenate([jnp.stack([self._support()[0], lower]), inner, upper[None]])
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -204,8 +206,9 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return jnp.maximum(atom, jnp.append(atom, self._product().a._gap_levels()))
 
     def _bands(self) -> tuple[Float[Array, " 2k+2"], Float[Array, " k"]]:
-        ends = jnp.append(self._support()[0], self._breakpoints())
-        return ends, self._tails(ends[1:-1:2])[0]
+        ends = jnp.append(self._support()[0], self._with_inner_ends_of(self._equation()))
+        # In the middle of a gap the mass below has finite derivatives.
+        return ends, self._tails(ends[1:-1:2] / 2 + ends[2::2] / 2)[0]
 
     def _inside(self, x: Float[Array, "..."]) -> tuple[Bool[Array, "..."], Float[Array, "..."]]:
         """Whether x lies in the continuous part, not in a gap above the atom; and x, or else the midpoint."""

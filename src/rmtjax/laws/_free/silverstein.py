@@ -39,7 +39,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax._promotion import like
-from rmtjax.laws._free.subordination import gap_ends, harmonic_root
+from rmtjax.laws._free.subordination import ends_of_gaps, harmonic_root
 from rmtjax.special.internal import bracketed_root, implicit_root, t_minus_sin_t
 
 _NEWTON_STEPS = 5
@@ -108,8 +108,8 @@ class Silverstein(NamedTuple):
 
     def inner_ends(self) -> Float[Array, " 2k-2"]:
         """The points x where gaps begin and end; twice the same x between two points that have no gap."""
-        ends = gap_ends(self.points, self.ratio * self.weights * self.points**2)
-        return jax.vmap(lambda u: self.abscissa(self.point(u)))(ends)
+        masses = self.ratio * self.weights * self.points**2
+        return ends_of_gaps(self.image, lambda u: self.abscissa(self.point(u)), self.points, masses)
 
     def point(self, radius: Float[Array, ""]) -> Point:
         """The subordinate point of absolute value ρ."""
@@ -124,7 +124,8 @@ class Silverstein(NamedTuple):
         some = jnp.where(inside, versine, 1)
         sine = jnp.where(inside, jnp.sqrt(some * (2 - some)), 0)
         versine = jnp.where(inside, versine, jnp.where(versine > 0, 2, 0))
-        lack = jnp.where(versine == 0, deficit(jnp.zeros_like(versine)), 0)
+        # On the circle through one of the points the deficit at the angle 0 would be infinite.
+        lack = jnp.where(versine == 0, deficit(jnp.where(versine == 0, versine, 1)), 0)
         return Point(radius, versine, sine, squares(versine), lack)
 
     def abscissa(self, point: Point) -> Float[Array, ""]:

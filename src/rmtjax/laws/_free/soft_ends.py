@@ -9,9 +9,10 @@ their errors.
 
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax._promotion import like
 from rmtjax.laws._free.gaps import Lanes, lie_above
@@ -45,7 +46,15 @@ def soft_ends(
     factors = jnp.prod(ratios, axis=1)
     shares = factors / jnp.where(y > 0, density, 1)
     at_zero = lambda factors, values: jnp.einsum("km,km...->m...", like(values, factors), values)
-    x = at_zero(factors, x)
-    x = x - excess(x, at_zero(factors, even), at_zero(shares, odd))
+    at_ends = at_zero(factors, x), at_zero(factors, even), at_zero(shares, odd)
+    # At a hard edge the excess, which is not used, has infinite derivatives.
+    x, even, odd = (_only(usable, values) for values in at_ends)
+    x = x - excess(x, even, odd)
     middle = lanes.middle()
     return jnp.where(usable & (jnp.abs(x - middle) <= 2 * width), x, middle)
+
+
+def _only(usable: Bool[Array, " m"], values: Inexact[Array, "m ..."]) -> Inexact[Array, "m ..."]:
+    """The usable values; in the place of the other ones, one of these."""
+    one = jax.lax.dynamic_index_in_dim(values, jnp.argmax(usable))
+    return jnp.where(usable.reshape(-1, *[1] * (values.ndim - 1)), values, one)

@@ -1,4 +1,4 @@
-"""Root searches for laws with a subordinate point ω, for which in the bands a sum of m/|ω - t|² over masses is 1."""
+"""Root searches in laws with a subordinate point ω, for which in the bands a sum of m/|ω - t|² over masses is 1."""
 
 from collections.abc import Callable
 
@@ -27,20 +27,52 @@ def harmonic_root(deficit: Callable[[Array], Array], start: Float[Array, ""]) ->
     return implicit_root(deficit, search, start)
 
 
-def gap_ends(points: Float[Array, " k"], masses: Float[Array, " k"]) -> Float[Array, " 2k-2"]:
-    """The points where the sum of m/(u - t)² falls to 1 and where it rises above 1 again, between neighbouring t.
+def ends_of_gaps(
+    image: Callable[[Float[Array, ""]], Float[Array, ""]],
+    abscissa: Callable[[Float[Array, ""]], Float[Array, ""]],
+    points: Float[Array, " k"],
+    masses: Float[Array, " k"],
+) -> Float[Array, " 2k-2"]:
+    """The points x where the gaps between neighbouring t begin and end, in the order of t; differentiable.
 
-    Where the sum stays above 1, both are the point where it is least.
+    Between two t that have no gap it is twice the point where one would open.
+
+    Args:
+        image: the x of a real ω in a gap. It is stationary at the ends.
+        abscissa: the x in a band whose ω has a real part, or whatever else the search is for.
+        points: t.
+        masses: m.
+    """
+    u = _gap_ends(points, masses)
+    has_gap = jnp.repeat(u[::2] < u[1::2], 2)
+    # Each function is evaluated where it has finite derivatives: one outside of the bands, one in them.
+    in_gaps = jax.vmap(image)(jnp.where(has_gap, u, 2 * jnp.max(jnp.abs(points)) + 1))
+    return jnp.where(has_gap, in_gaps, jax.vmap(abscissa)(jnp.where(has_gap, points[0], u)))
+
+
+def _gap_ends(points: Float[Array, " k"], masses: Float[Array, " k"]) -> Float[Array, " 2k-2"]:
+    """The points where the sum of m/(u - t)² falls to 1 and where it rises above 1 again, constant.
+
+    Where the sum stays above 1, both are the point where it is least, which is differentiable.
     """
     order = jnp.argsort(points)
     points, masses = points[order], masses[order]
-    excess = lambda u: jnp.sum(masses / (u - points) ** 2) - 1
+    fixed_points, fixed_masses = map(jax.lax.stop_gradient, (points, masses))
+    excess = lambda u: jnp.sum(fixed_masses / (u - fixed_points) ** 2) - 1
 
-    def gap(left: Float[Array, ""], right: Float[Array, ""]) -> Float[Array, " 2"]:
-        # Between two neighbouring points the sum is convex.
+    # If two points tend to each other, the point between them tends to this mean of theirs.
+    roots = jnp.cbrt(jnp.stack([fixed_masses[1:], fixed_masses[:-1]]))
+    roots = jnp.where(jnp.sum(roots, axis=0) > 0, roots, 1)
+    means = (roots[0] * points[:-1] + roots[1] * points[1:]) / jnp.sum(roots, axis=0)
+
+    def gap(left: Float[Array, ""], right: Float[Array, ""], mean: Float[Array, ""]) -> Float[Array, " 2"]:
+        # Between two neighbouring points the sum is convex. Between equal ones it is infinite.
+        equal = left == right
         slope = lambda u: -jnp.sum(masses / (u - points) ** 3)
-        middle = bracketed_root(slope, left, right)
-        start = bracketed_root(lambda u: -excess(u), left, middle)
-        return jnp.stack([start, bracketed_root(excess, middle, right)])
+        middle = jnp.where(equal, mean, bracketed_root(slope, left, jnp.where(equal, left + 1, right)))
+        least = jax.lax.stop_gradient(middle)
+        start = bracketed_root(lambda u: -excess(u), jax.lax.stop_gradient(left), least)
+        ends = jnp.stack([start, bracketed_root(excess, least, jax.lax.stop_gradient(right))])
+        return jnp.where(ends[0] < ends[1], ends, middle)
 
-    return jax.vmap(gap)(points[:-1], points[1:]).ravel()
+    return jax.vmap(gap)(points[:-1], points[1:], means).ravel()
