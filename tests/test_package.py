@@ -38,6 +38,14 @@ def test_the_citation_names_this_version():
     assert f"\nversion: {rmtjax.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
+def test_the_conda_package_requires_what_this_one_does():
+    recipe = (ROOT / "scripts/conda/recipe.yaml").read_text()
+    assert f'version: "{rmtjax.__version__}"' in recipe
+    needed = re.findall(r"- (\S+ >=\S+)", recipe.split("  run:\n")[1].split("\n\n")[0])
+    stated = [f"python {PROJECT['project']['requires-python']}", *PROJECT["project"]["dependencies"]]
+    assert needed == [line.replace(">=", " >=").replace("  ", " ") for line in stated]
+
+
 def test_the_first_lines_run_as_they_are_printed():
     assert textwrap.indent(FIRST_LINES, "    ") in printed("-m", "rmtjax")
     largest, end, ratio = map(float, re.findall(r"\d\.\d+", printed("-c", FIRST_LINES))[:3])
