@@ -111,19 +111,16 @@ class FreeProduct(AbstractFreeConvolution):
         return first, _reflected(self.b, -z / first[0])
 
     def _self_map(self, z: Complex[Array, "..."], parts: Parts) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        (h_a, slope_a), (h_b, slope_b) = parts
-        image = -z / h_b
-        ratio = image / h_a
-        # Beside a hard edge at 0 the square of the ratio would underflow.
-        return image, (ratio * slope_a) * (ratio * slope_b)
+        first, second = _factors_of_slope(z, parts)
+        return -z / parts[1][0], first * second
 
     def _h_at(
         self, z: Complex[Array, "..."], w: Complex[Array, "..."], parts: Parts
     ) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
-        (h_a, slope_a), (h_b, slope_b) = parts
-        product = z / h_b / h_a * slope_b
-        rest = 1 - product * (z / h_b / h_a * slope_a)
-        slope = -(1 + product) / h_b / jnp.where(rest == 0, jnp.inf, rest)
+        (h_a, slope_a), (h_b, _) = parts
+        first, second = _factors_of_slope(z, parts)
+        rest = 1 - first * second
+        slope = -(1 + second) / h_b / jnp.where(rest == 0, jnp.inf, rest)
         ratio = h_a / w
         return z * ratio, ratio + z / w * (slope_a - ratio) * slope
 
@@ -172,6 +169,13 @@ def _inverse_series(series: Float[Array, " k"]) -> Float[Array, " k"]:
         / like(series, orders)
         / series[0] ** like(series, orders)
     )
+
+
+def _factors_of_slope(z: Complex[Array, "..."], parts: Parts) -> tuple[Complex[Array, "..."], Complex[Array, "..."]]:
+    """The derivative of the map is their product. Beside a hard edge at 0 the square of z/(h_a h_b) would underflow."""
+    (h_a, slope_a), (h_b, slope_b) = parts
+    quotient = z / h_b / h_a
+    return quotient * slope_a, quotient * slope_b
 
 
 def _reflected(
