@@ -3,6 +3,7 @@
 import importlib
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -14,7 +15,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 @pytest.fixture
 def pictures(monkeypatch):
     monkeypatch.syspath_prepend(DOCS)
-    return importlib.import_module("law_pictures")
+    # The expressions are those of a user, who leaves promotion to JAX.
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield importlib.import_module("law_pictures")
 
 
 def test_every_law_has_its_curves(pictures):
