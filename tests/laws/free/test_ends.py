@@ -59,8 +59,8 @@ def test_the_density_vanishes_at_an_end_close_to_an_atom():
 
 @pytest.mark.slow
 def test_every_program_finds_the_same_end_of_a_nested_law():
-    # The bisection of one program took a point 350 ulp below the upper end for one of the gap, and what it had found
-    # was not taken for the beginning of a search for the end.
+    # The bisections of two programs took a point 350 and 10,000 ulp below the upper end for one of the gap, and what
+    # they had found was not taken for the beginning of a search for the end.
     population = Empirical([1.9891596000593168, 2.873439520513724], [0.5249818469954945, 0.4750181530045054])
     law = FreeSum(FreeProduct(population, MarchenkoPastur(2.0246)), Semicircle(2.53125))
     size, ends = float(law.support()[1]), []
