@@ -19,7 +19,7 @@ SPECTRAL = [
     for case in law.contract
     if inspect.isclass(kind := getattr(rmt.laws, name)) and issubclass(kind, AbstractSpectralLaw)
 ]
-# Two levels of gaps coincide there, and part for other parameters. The law of Fuss and Catalan has none.
+# Two levels of gaps coincide there, and part for other parameters. The law of Fuss and Catalan has no parameter.
 KINKS = ("MarchenkoPastur(1.0, 0.7)", "CovarianceProfileLaw(")
 
 

@@ -28,7 +28,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._promotion import like
-from rmtjax._units import times, unit_near
+from rmtjax._units import largest_part, over, times, unit_near
 from rmtjax._varying import varying_like
 from rmtjax.laws._core.half_plane import in_plane
 
@@ -109,20 +109,20 @@ def _(primals: tuple, tangents: tuple) -> tuple[tuple[Array, Parts], tuple[Array
 
 
 def _advanced(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], search: _Search) -> _State:
-    at, stage, over = search.at, search.stage, jnp.all(search.stage == _DONE)
+    at, stage, all_done = search.at, search.stage, jnp.all(search.stage == _DONE)
     searched, last = (stage == _SEARCH) | (stage == _SEARCH_ON), stage == _LAST_TRIAL
     eps = float(jnp.finfo(spread.dtype).eps)
     z = z + like(z, jnp.where(search.beside & searched, eps**0.5 * spread, 0))
     parts = law._at_parts(z, at)
     image, slope = law._self_map(z, parts)
     # Beside a hard edge at 0, squares of points would underflow.
-    unit = unit_near(jnp.maximum(jnp.maximum(jnp.abs(jnp.real(at)), jnp.abs(jnp.imag(at))), spread))
+    unit = unit_near(jnp.maximum(largest_part(at, ()), spread))
     there, stepped, ended = _step(image, slope, spread, unit, search)
     ended = ended | (search.steps >= _MOST_STEPS)
     # In a gap the steps end close to the axis.
     longest = lambda w: eps**0.375 * jnp.maximum(jnp.abs(jnp.real(w)), spread)
     is_near = lambda w: jnp.imag(w) <= longest(w)
-    is_fixed = lambda ulp: _square(times(image - at, 1 / unit)) <= (ulp * eps) ** 2 * _square(times(at, 1 / unit))
+    is_fixed = lambda ulp: _square(over(image - at, unit)) <= (ulp * eps) ** 2 * _square(over(at, unit))
     # No step comes near a fixed point that is infinite to rounding, as where G is 0 in a gap. Beside a hard edge at 0
     # none may come near to one that is tiny.
     infinite = ended & (stepped.moved >= _LOST) & (jnp.abs(stepped.best) >= law._spread())
@@ -146,7 +146,7 @@ def _advanced(law: Any, z: Complex[Array, "..."], spread: Float[Array, "..."], s
         beside=kept(stepped.beside, search.beside),
         steps=search.steps + 1,
     )
-    return _State(search, parts, over)
+    return _State(search, parts, all_done)
 
 
 def _step(
@@ -158,7 +158,7 @@ def _step(
 ) -> tuple[Complex[Array, "..."], _Search, Bool[Array, "..."]]:
     """The next points, from the values of the map and its derivative at the last ones, and where the search ends."""
     info = jnp.finfo(spread.dtype)
-    image, w, spread = (times(number, 1 / unit) for number in (image, search.at, spread))
+    image, w, spread = (over(number, unit) for number in (image, search.at, spread))
     small = float(info.eps) ** 0.5
     identity = (_square(image - w) <= info.eps * _square(w)) & (_square(slope - 1) <= info.eps)
     # Close to the axis other maps are as near to it, beside an end; the start is far from the axis.

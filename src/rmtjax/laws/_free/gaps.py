@@ -195,8 +195,8 @@ def _polished(law: Any, constant: Any, lanes: Lanes) -> Float[Array, " m"]:
         return x, w + (1 - slope) / jnp.where(curvature == 0, jnp.inf, curvature), slope
 
     x, w, slope = jax.lax.fori_loop(0, _POLISHING_STEPS, step, (start, lanes.kept, 0 * start))
-    # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it. That
-    # of a nested law may end farther from a soft end, as its parts are less exact.
+    # An atom at the end, or an end that no density reaches like a square root, is where the bisection found it. The
+    # bisection of a nested law may end farther from a soft end, as its parts are less exact.
     near = jnp.abs(x - start) < eps**0.625 * spread
     soft = lanes.found & (jnp.abs(slope - 1) < 0.01) & near
     ends, _ = _stationary(law, jnp.where(soft, x, start), jnp.where(soft, w, lanes.kept), jnp.where(soft, 0, spread))

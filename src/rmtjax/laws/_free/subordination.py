@@ -39,7 +39,7 @@ def ends_of_gaps(
 
     Args:
         image: the x of a real ω in a gap. It is stationary at the ends.
-        abscissa: the x in a band whose ω has a real part, or whatever else the search is for.
+        abscissa: the x in a band, from the real part of ω or from |ω|, whichever the law is solved for.
         points: t.
         masses: m.
     """
@@ -57,11 +57,9 @@ def _gap_ends(points: Float[Array, " k"], masses: Float[Array, " k"]) -> Float[A
     """
     order = jnp.argsort(points)
     points, masses = points[order], masses[order]
-    fixed_points, fixed_masses = map(jax.lax.stop_gradient, (points, masses))
-    excess = lambda u: jnp.sum(fixed_masses / (u - fixed_points) ** 2) - 1
-
+    excess = lambda u: jnp.sum(masses / (u - points) ** 2) - 1
     # If two points tend to each other, the point between them tends to this mean of theirs.
-    roots = jnp.cbrt(jnp.stack([fixed_masses[1:], fixed_masses[:-1]]))
+    roots = jax.lax.stop_gradient(jnp.cbrt(jnp.stack([masses[1:], masses[:-1]])))
     roots = jnp.where(jnp.sum(roots, axis=0) > 0, roots, 1)
     means = (roots[0] * points[:-1] + roots[1] * points[1:]) / jnp.sum(roots, axis=0)
 
@@ -70,9 +68,8 @@ def _gap_ends(points: Float[Array, " k"], masses: Float[Array, " k"]) -> Float[A
         equal = left == right
         slope = lambda u: -jnp.sum(masses / (u - points) ** 3)
         middle = jnp.where(equal, mean, bracketed_root(slope, left, jnp.where(equal, left + 1, right)))
-        least = jax.lax.stop_gradient(middle)
-        start = bracketed_root(lambda u: -excess(u), jax.lax.stop_gradient(left), least)
-        ends = jnp.stack([start, bracketed_root(excess, least, jax.lax.stop_gradient(right))])
+        start = bracketed_root(lambda u: -excess(u), left, middle)
+        ends = jax.lax.stop_gradient(jnp.stack([start, bracketed_root(excess, middle, right)]))
         return jnp.where(ends[0] < ends[1], ends, middle)
 
     return jax.vmap(gap)(points[:-1], points[1:], means).ravel()
