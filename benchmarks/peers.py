@@ -8,7 +8,7 @@ first call, which compiles here. The references are not ours: Fredholm determina
 Packages that cannot live beside this library have environments of their own (`apart.py`). `costs` measures how time and
 memory grow with n, each point in a fresh process, and `claims` runs lines whose answer is wrong in another package.
 `benchmarks/free_laws.py` compares with freealg, and `benchmarks/inference.py` with NumPy and dipy. The record is
-`benchmarks/results/peers.json`.
+`benchmarks/results/peers.json`, and `tables.py` makes tables and a picture from it.
 """
 
 import functools
@@ -27,6 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import powerlaw
+import tables
 from dipy.denoise.localpca import mppca
 from dppy.beta_ensembles import HermiteEnsemble
 from inference import circumstances, decays, medians, recorded
@@ -531,3 +532,4 @@ def measured(name: str, turns: int) -> dict[str, Any]:
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
     recorded("peers.json", __doc__, PARTS, measured, None)
+    tables.write()

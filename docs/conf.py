@@ -12,10 +12,11 @@ typing.GENERATING_DOCUMENTATION = True
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE / "_build"
-# Executed pages start kernels, which inherit this: to compile without the expensive passes, and to leave the home
-# directory alone. Run side by side, pages share no cache of compiled programs: JAX writes entries in place, and another
-# process would read half of one.
+# Executed pages start kernels, which inherit this: to compile without the expensive passes, to keep every compiled
+# program for the next build, and to leave the home directory alone.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("JUPYTER_RUNTIME_DIR", str(BUILD / "jupyter"))
 os.environ.setdefault("IPYTHONDIR", str(BUILD / "ipython"))
 # What kernels and their client say of each page is news to nobody.
@@ -96,3 +97,18 @@ nitpick_ignore_regex = [
     ("py:class", r"rmtjax\.inference\._fits\.profile\.Profile"),  # what an interval needs
     ("py:class", r"rmtjax\.simulation\._reducers\.\w+\._State"),  # what a reducer keeps is its own affair
 ]
+
+
+def setup(app):
+    """Pages keep their programs."""
+    app.connect("source-read", _own_programs)
+
+
+def _own_programs(app, docname, source):
+    """A folder of compiled programs for each page that is about to be executed.
+
+    Pages run side by side, and JAX writes entries in place: in one folder a page would read half of what another one
+    writes. A page that times its first call has no folder, so that it compiles in each build.
+    """
+    os.environ["JAX_ENABLE_COMPILATION_CACHE"] = str("perf_counter" not in source[0])
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(BUILD / "programs" / docname)

@@ -9,7 +9,10 @@ from typing import Any
 
 import jupytext
 
+HERE = Path(__file__).resolve().parent
 FOLDER = "_notebooks"
+# A page includes a table of measurements, by its path from this folder.
+INCLUDED = re.compile(r"^```{include} (.*)\n```\n", re.MULTILINE)
 # A notebook has only the caption of a picture that is a file, and no other download.
 FIGURE = re.compile(r"^```{figure} .*\n(?::.*\n)*((?:.*\n)*?)```\n", re.MULTILINE)
 # Lists of pages lead nowhere, and a box is a paragraph.
@@ -25,6 +28,7 @@ def notebook(text: str) -> Any:
     """The notebook of a page with code cells, or of a page of the gallery, whose code is a block."""
     if "{code-cell}" not in text:
         text = text.replace("```python\n", "```{code-cell} ipython3\n")
+    text = INCLUDED.sub(lambda block: (HERE / block[1]).read_text(), text)
     for pattern, instead in ((FIGURE, r"\1"), (LISTS, ""), (BOX, r"\1"), (EQUATION, r"(\1)"), (DOWNLOAD, "")):
         text = pattern.sub(instead, text)
     if unknown := UNKNOWN.search(text):
@@ -36,8 +40,6 @@ def notebook(text: str) -> Any:
 
 def _has_cells(app: Any, docname: str) -> bool:
     text = Path(app.env.doc2path(docname)).read_text()
-    if "../benchmarks" in text:  # such a page reads a record of the repository
-        return False
     return "```{code-cell}" in text or (docname.startswith("gallery/") and "```python\n" in text)
 
 
