@@ -107,6 +107,44 @@ def test_peak_bytes_counts_what_is_live(getkey):
     assert peak(scanned, getkey()) >= peak(chain, getkey())
 
 
+def test_peak_bytes_leaves_out_what_draws_share(getkey):
+    n, square = 50, 50 * 50 * 4
+    a = jnp.zeros((n, n), jnp.float32)
+
+    def peaks(fn):
+        jaxpr = jax.make_jaxpr(fn)(a, getkey()).jaxpr
+        return peak_bytes(jaxpr, {jaxpr.invars[0]}), peak_bytes(jaxpr)
+
+    vector = lambda key: jax.random.normal(key, (n,), jnp.float32)
+    steps = lambda a, key: jax.lax.fori_loop(0, 3, lambda _, v: jnp.dot(a, v), vector(key))
+    until = lambda a, key: jax.lax.while_loop(lambda v: v[0] > 1, lambda v: jnp.dot(a, v), vector(key))
+    either = lambda a, key: jax.lax.cond(vector(key)[0] > 0, lambda a, v: jnp.dot(a, v), lambda a, v: v, a, vector(key))
+    for fn in (steps, until, either, jax.jit(steps)):
+        own, whole = peaks(fn)
+        assert own < 0.5 * square < square < whole
+    # What a loop carries, or a draw changes, belongs to each draw.
+    carried = lambda a, key: jax.lax.fori_loop(0, 3, lambda _, a: a * vector(key)[0], a)
+    changed = lambda a, key: a * vector(key)[0]
+    assert min(peaks(carried)[0], peaks(changed)[0]) >= square
+
+
+def layout(fn, *args):
+    return rmt.simulation.memory_plan(fn, jax.random.key(0), 8, args=args).one_by_one
+
+
+def test_large_draws_are_taken_together_where_they_multiply_one_matrix():
+    a = jnp.zeros((1000, 1000))
+    rows = lambda key: jax.random.normal(key, (80, 1000))
+    product = lambda key, a: jax.lax.scan(lambda v, row: (a @ v, v + row), rows(key)[0], rows(key))[1]
+    assert layout(rows) is True  # large, as the products are
+    assert layout(lambda key: jax.random.normal(key, (1000, 1000))) is True
+    assert layout(product, a) is False
+    assert layout(lambda key: product(key, a)) is False  # closed over
+    assert layout(lambda key, a: product(key, a)[-1] + jnp.linalg.eigvalsh(a)[0], a) is True  # LAPACK fills the cache
+    assert layout(lambda key, a: a * rows(key)[0, 0], a) is True  # no product of matrices
+    assert layout(lambda key, a: a @ jax.random.normal(key, (1000, 1000)), a) is True  # the draw is larger
+
+
 def test_runs_of_many_lengths_share_a_program(getkey):
     traced = []
     draw = lambda key: traced.append(key) or jax.random.uniform(key)

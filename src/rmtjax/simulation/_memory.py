@@ -1,7 +1,7 @@
 """The cost of a draw: its memory, estimated before anything is compiled, and whether it calls LAPACK."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import jax
@@ -36,17 +36,21 @@ def uses_lapack(jaxpr: Jaxpr) -> bool:
     return any(eqn.primitive.name in _LAPACK or inside(eqn) for eqn in jaxpr.eqns)
 
 
-def peak_bytes(jaxpr: Jaxpr) -> int:
-    """The largest number of bytes in use at once while the program runs operation by operation, without fusion."""
+def peak_bytes(jaxpr: Jaxpr, shared: Set[Any] = frozenset()) -> int:
+    """The largest number of bytes in use at once while the program runs operation by operation, without fusion.
+
+    Variables that all draws share are there once, however many draws there are, and are not counted.
+    """
+    size = lambda v: 0 if v in shared else _bytes(v)
     last_use = {v: i for i, eqn in enumerate(jaxpr.eqns) for v in eqn.invars if not isinstance(v, Literal)}
     kept = {v for v in jaxpr.outvars if not isinstance(v, Literal)}
-    live = {v: _bytes(v) for v in (*jaxpr.invars, *jaxpr.constvars)}
+    live = {v: size(v) for v in (*jaxpr.invars, *jaxpr.constvars)}
     peak = sum(live.values())
     for i, eqn in enumerate(jaxpr.eqns):
-        live |= {v: _bytes(v) for v in eqn.outvars}
-        inner = max((peak_bytes(inner) for inner, _ in inner_programs(eqn)), default=0)
+        live |= {v: size(v) for v in eqn.outvars}
+        inner = max((peak_bytes(inner, _handed_on(eqn, inner, shared)) for inner, _ in inner_programs(eqn)), default=0)
         peak = max(peak, sum(live.values()) + inner)
-        live = {v: size for v, size in live.items() if last_use.get(v, -1) > i or v in kept}
+        live = {v: held for v, held in live.items() if last_use.get(v, -1) > i or v in kept}
     return peak
 
 
@@ -57,6 +61,27 @@ def inner_programs(eqn: JaxprEqn) -> Iterator[tuple[Jaxpr, Sequence[Any]]]:
             yield value.jaxpr, value.consts
         elif isinstance(value, Jaxpr):
             yield value, ()
+
+
+def multiplied_bytes(jaxpr: Jaxpr, shared: Set[Any]) -> int:
+    """The largest number of bytes of a shared variable that is a factor of a matrix product."""
+    factors = (v for eqn in jaxpr.eqns if eqn.primitive.name == "dot_general" for v in eqn.invars)
+    here = max((_bytes(v) for v in factors if not isinstance(v, Literal) and v in shared), default=0)
+    inside = (
+        multiplied_bytes(inner, _handed_on(eqn, inner, shared))
+        for eqn in jaxpr.eqns
+        for inner, _ in inner_programs(eqn)
+    )
+    return max(here, *inside, 0)
+
+
+def _handed_on(eqn: JaxprEqn, inner: Jaxpr, shared: Set[Any]) -> Set[Any]:
+    """Which variables of an inner program are the shared ones: constants of a loop, but not what it carries."""
+    name, params = eqn.primitive.name, eqn.params
+    first = {"cond": 1, "while": params.get("cond_nconsts")}.get(name, 0)
+    last = {"scan": params.get("num_consts"), "while": first + params.get("body_nconsts", 0)}.get(name)
+    pairs = zip(inner.invars, eqn.invars[first:last], strict=False)
+    return {v for v, given in pairs if not isinstance(given, Literal) and given in shared and v.aval == given.aval}
 
 
 def _bytes(var: object) -> int:

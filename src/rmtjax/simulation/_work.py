@@ -151,7 +151,8 @@ class MemoryPlan(AbstractModule):
     Args:
         batch_size: draws of a device at a time.
         one_by_one: whether the device takes them one after the other, so that they share their memory.
-        draw_bytes: bytes for making a draw, with all intermediate arrays, operation by operation.
+        draw_bytes: bytes for making a draw, with all intermediate arrays, operation by operation; without `args` and
+            what `fn` closes over, which all draws share.
         output_bytes: bytes of the result of a draw.
         batch_bytes: bytes for making a batch.
         kept_bytes: bytes that stay on a device: states of the reducers, or without a reducer its share of the draws.
