@@ -1,7 +1,8 @@
-"""Tools of the manual: manuals of several versions side by side, and pages as notebooks."""
+"""Pages of the manual, and its tools: manuals of several versions side by side, and pages as notebooks."""
 
 import importlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,24 @@ After.
     assert code[1].source.endswith("\n\n```python\ny = 2\n```")  # of a page with cells only these are run
     with pytest.raises(ValueError, match=r"a notebook cannot show \{term\}`bulk`"):
         notebook(page + "\nThe {term}`bulk`.\n")
+
+
+# Pages that are written by hand.
+PAGES = [
+    path
+    for path in sorted(DOCS.rglob("*.md"))
+    if not {"_build", "generated"} & set(path.parts)
+    and not (path.parent.name == "gallery" and path.stem != "index")
+    and not (path.parent.name == "laws" and (path.stem[0].isupper() or path.stem == "wigner_cat"))
+]
+CODE = re.compile(r"^```(?:\{code-cell\} ipython3|python|sh|console)\n((?:.*\n)*?)```\n", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_code_fits_into_its_box_and_prose_begins_no_list(path):
+    text = path.read_text()
+    if path.stem != "design":  # its outlines are no code
+        lines = [line for block in CODE.findall(text) for line in block.splitlines()]
+        assert [line for line in lines if len(line) > 88 and "    caption: " not in line] == []
+    # In Markdown a line of a paragraph that begins with "1." is a list.
+    assert re.findall(r"^\S[^|\n]*\n1[.)] .*$", CODE.sub("", text), re.MULTILINE) == []
