@@ -21,8 +21,8 @@ def _record(name: str) -> Any:
 
 
 def _time(seconds: float) -> str:
-    """In milliseconds, or in seconds from a tenth of one on."""
-    return f"{seconds:.2g} s" if seconds > 0.1 else f"{1000 * seconds:.2g} ms"
+    """In milliseconds, or in seconds from a tenth of one on; the unit stays on the line of the number."""
+    return f"{seconds:.2g}\u00a0s" if seconds > 0.1 else f"{1000 * seconds:.2g}\u00a0ms"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -71,8 +71,8 @@ def peers_sizes() -> str:
             for n, (seconds, _, memory, power) in theirs.items():
                 here, first, peak, exponent = ours[n]
                 if seconds < here or n == max(theirs):
-                    mine = f"{_time(here)} ({_time(first)}), {peak:.0f} MB", f"{exponent:.1f}"
-                    its = f"{_time(seconds)}, {seconds / here:.1f}×, {memory:.0f} MB", f"{power:.1f}"
+                    mine = f"{_time(here)} ({_time(first)}), {peak:.0f}\u00a0MB", f"{exponent:.1f}"
+                    its = f"{_time(seconds)}, {seconds / here:.1f}×, {memory:.0f}\u00a0MB", f"{power:.1f}"
                     rows.append((seconds / here, (work, f"{n:,}", *mine, name, *its)))
     head = ["work", "n", "here (first call), memory", "exponent", "package", "its time, memory", "its exponent"]
     return _table(head, [cells for _, cells in sorted(rows)])
@@ -94,7 +94,7 @@ def peers_routes() -> str:
         for package in sorted(of_work, reverse=True):
             if package == "rmtjax" or package.startswith("numpy"):
                 known = {
-                    n: f"{_time(seconds)} ({_time(first)}), {memory:.0f} MB"
+                    n: f"{_time(seconds)} ({_time(first)}), {memory:.0f}\u00a0MB"
                     for n, (seconds, first, memory, _) in _by_size(of_work[package]).items()
                 }
                 what = names[work] + ("" if package == "rmtjax" else ", from the matrix with NumPy")

@@ -1,5 +1,7 @@
 """Pages of the manual, and its tools: manuals of several versions side by side, and pages as notebooks."""
 
+import ast
+import builtins
 import importlib
 import json
 import re
@@ -88,14 +90,26 @@ PAGES = [
     and not (path.parent.name == "gallery" and path.stem != "index")
     and not (path.parent.name == "laws" and (path.stem[0].isupper() or path.stem == "wigner_cat"))
 ]
+# What is no cell of the page, so that the build does not run it.
+BLOCK = re.compile(r"^```python\n((?:.*\n)*?)```\n", re.MULTILINE)
 CODE = re.compile(r"^```(?:\{code-cell\} ipython3|python|sh|console)\n((?:.*\n)*?)```\n", re.MULTILINE)
 
 
+def unbound(block):
+    """Names that a piece of code uses and neither imports nor assigns."""
+    tree = ast.parse(block)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    imported = {alias.asname or alias.name for node in tree.body for alias in getattr(node, "names", [])}
+    assigned = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    return {node.id for node in names} - imported - assigned - {*vars(builtins)}
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
-def test_code_fits_into_its_box_and_prose_begins_no_list(path):
+def test_code_fits_into_its_box_and_runs_alone_and_prose_begins_no_list(path):
     text = path.read_text()
     if path.stem != "design":  # its outlines are no code
         lines = [line for block in CODE.findall(text) for line in block.splitlines()]
         assert [line for line in lines if len(line) > 88 and "    caption: " not in line] == []
+        assert [name for block in BLOCK.findall(text) for name in unbound(block)] == []
     # In Markdown a line of a paragraph that begins with "1." is a list.
     assert re.findall(r"^\S[^|\n]*\n1[.)] .*$", CODE.sub("", text), re.MULTILINE) == []
