@@ -15,7 +15,8 @@ FURTHER = {
     "inference/signal": "number of components factors PCA rank parallel analysis BBP",
     "inference/denoising": "singular value thresholding MRI",
     "statistics/short_range": "r statistic chaos integrability level repulsion",
-    "statistics/long_range": "Sigma2 Delta3 spectral form factor SFF",
+    "statistics/long_range": "Sigma2 Delta3 number variance spectral rigidity Thouless energy",
+    "statistics/pairs": "spectral form factor SFF Thouless time ramp plateau",
     "statistics/unfolding": "unfold mean level density",
     "free_probability": "free convolution R-transform S-transform subordination",
 }
@@ -32,7 +33,10 @@ def without_accents(text: str) -> set[str]:
 def _add_words(app: Any, doctree: Any) -> None:
     from docutils import nodes  # the tests of the words run without Sphinx
 
-    words = {*without_accents(doctree.astext()), *FURTHER.get(app.env.docname, "").split()}
+    text = doctree.astext()
+    words = {*without_accents(text), *FURTHER.get(app.env.docname, "").split()}
+    if "levels" in text:  # what the manual calls eigenvalues
+        words |= {"eigenvalues", "energies"}
     if words:
         doctree.insert(0, nodes.meta("", name="keywords", content=", ".join(sorted(words))))
 
