@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import sparse
 from jax.sharding import AxisType
 
 import rmtjax as rmt
@@ -107,42 +108,95 @@ def test_peak_bytes_counts_what_is_live(getkey):
     assert peak(scanned, getkey()) >= peak(chain, getkey())
 
 
-def test_peak_bytes_leaves_out_what_draws_share(getkey):
-    n, square = 50, 50 * 50 * 4
-    a = jnp.zeros((n, n), jnp.float32)
+ORDER = 600
+MATRIX = 8 * ORDER**2
 
-    def peaks(fn):
-        jaxpr = jax.make_jaxpr(fn)(a, getkey()).jaxpr
-        return peak_bytes(jaxpr, {jaxpr.invars[0]}), peak_bytes(jaxpr)
 
-    vector = lambda key: jax.random.normal(key, (n,), jnp.float32)
-    steps = lambda a, key: jax.lax.fori_loop(0, 3, lambda _, v: jnp.dot(a, v), vector(key))
-    until = lambda a, key: jax.lax.while_loop(lambda v: v[0] > 1, lambda v: jnp.dot(a, v), vector(key))
-    either = lambda a, key: jax.lax.cond(vector(key)[0] > 0, lambda a, v: jnp.dot(a, v), lambda a, v: v, a, vector(key))
-    for fn in (steps, until, either, jax.jit(steps)):
-        own, whole = peaks(fn)
-        assert own < 0.5 * square < square < whole
-    # What a loop carries, or a draw changes, belongs to each draw.
-    carried = lambda a, key: jax.lax.fori_loop(0, 3, lambda _, a: a * vector(key)[0], a)
-    changed = lambda a, key: a * vector(key)[0]
-    assert min(peaks(carried)[0], peaks(changed)[0]) >= square
+def vector(key):
+    return jax.random.normal(key, (ORDER,), jnp.float64)
+
+
+def steps(key, a):
+    """Products in a loop that also decides by its counter."""
+    step = lambda v, k: (jax.lax.cond(k == 0, lambda: a @ v, lambda: (a + a.T) @ v), v[0])
+    return jax.lax.scan(step, vector(key), jnp.arange(3))[1]
+
+
+TOGETHER = {
+    "a product": lambda key, a: (a @ vector(key))[0],
+    "a transpose": lambda key, a: (a.T @ vector(key))[0],
+    "a sum of matrices": lambda key, a: ((a + 2 * a.T) @ vector(key))[0],
+    "a loop": steps,
+    "a loop with a counter": lambda key, a: jax.lax.fori_loop(0, 3, lambda _, v: a @ v, vector(key))[0],
+    "inside of jit": lambda key, a: jax.jit(steps)(key, a),
+    "a derivative": lambda key, a: jax.grad(lambda v: jnp.sum(jnp.sin(a @ v)))(vector(key))[0],
+    "recomputed": lambda key, a: jax.grad(jax.checkpoint(lambda v: jnp.sum(jnp.sin(a @ v))))(vector(key))[0],
+}
+# What would copy the matrix for each draw, or run what a single draw would not.
+APART = {
+    "no product": lambda key, a: a[0] @ vector(key),
+    "a matrix of each draw": lambda key, a: ((a * vector(key)[None]) @ vector(key))[0],
+    "a large draw": lambda key, a: (a @ jax.random.normal(key, (ORDER, ORDER)))[0, 0],
+    "a branch of each draw": lambda key, a: jax.lax.cond(
+        vector(key)[0] > 0, lambda: (a @ vector(key))[0], lambda: 0.0 * a[0, 0]
+    ),
+    "a loop of each draw": lambda key, a: jax.lax.while_loop(lambda v: abs(v[0]) < 1, lambda v: a @ v, vector(key))[0],
+    "a matrix as result": lambda key, a: (a, (a @ vector(key))[0]),
+    "a carried matrix": lambda key, a: jax.lax.fori_loop(
+        0, 3, lambda _, s: (s[0] * s[1][0], s[0] @ s[1]), (a, vector(key))
+    )[1][0],
+    "carried parts": lambda key, a: jax.lax.fori_loop(
+        0, 3, lambda _, s: (s[0] * s[1][0], a @ s[1]), (a[: ORDER // 5], vector(key))
+    )[1][0],
+    "LAPACK": lambda key, a: (a @ vector(key))[0] + jnp.linalg.eigvalsh(jnp.outer(*vector(key)[:4].reshape(2, 2)))[0],
+    "a host callback": lambda key, a: jax.pure_callback(
+        lambda a, v: v[0], jax.ShapeDtypeStruct((), jnp.float64), a, a @ vector(key), vmap_method="broadcast_all"
+    ),
+    "a solver": lambda key, a: jax.lax.custom_linear_solve(
+        lambda v: a @ v, vector(key), lambda product, v: product(v), symmetric=True
+    )[0],
+    "a sparse matrix": lambda key, a: (sparse.BCOO.fromdense(a, nse=9) @ vector(key))[0] + (a @ vector(key))[0],
+}
 
 
 def layout(fn, *args):
-    return rmt.simulation.memory_plan(fn, jax.random.key(0), 8, args=args).one_by_one
+    plan = rmt.simulation.memory_plan(fn, jax.random.key(0), 16, args=args)
+    return plan.one_by_one, plan.batch_bytes - plan.draw_bytes
 
 
-def test_large_draws_are_taken_together_where_they_multiply_one_matrix():
-    a = jnp.zeros((1000, 1000))
-    rows = lambda key: jax.random.normal(key, (80, 1000))
-    product = lambda key, a: jax.lax.scan(lambda v, row: (a @ v, v + row), rows(key)[0], rows(key))[1]
-    assert layout(rows) is True  # large, as the products are
-    assert layout(lambda key: jax.random.normal(key, (1000, 1000))) is True
-    assert layout(product, a) is False
-    assert layout(lambda key: product(key, a)) is False  # closed over
-    assert layout(lambda key, a: product(key, a)[-1] + jnp.linalg.eigvalsh(a)[0], a) is True  # LAPACK fills the cache
-    assert layout(lambda key, a: a * rows(key)[0, 0], a) is True  # no product of matrices
-    assert layout(lambda key, a: a @ jax.random.normal(key, (1000, 1000)), a) is True  # the draw is larger
+@pytest.mark.parametrize("name", TOGETHER)
+def test_draws_that_multiply_one_matrix_run_together(name):
+    a = jnp.asarray(np.random.default_rng(0).normal(size=(ORDER, ORDER))) / ORDER**0.5
+    fn = TOGETHER[name]
+    closed = lambda key: fn(key, a)
+    for one_by_one, more in (layout(fn, a), layout(closed)):
+        assert not one_by_one
+        assert 0 < more < MATRIX  # of all further draws
+    key = jax.random.key(0)
+    alone = jnp.stack([fn(jax.random.fold_in(key, i), a) for i in range(3)])
+    np.testing.assert_allclose(rmt.simulate(fn, key, 3, args=(a,)), alone, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_together_the_matrix_is_there_once(name):
+    a, keys = jnp.zeros((ORDER, ORDER)), jax.random.split(jax.random.key(0), 16)
+    batch = jax.jit(jax.vmap(TOGETHER[name], (0, None)))
+    memory = batch.lower(keys, a).compile().memory_analysis()
+    assert memory.temp_size_in_bytes + memory.output_size_in_bytes < 4 * MATRIX
+
+
+@pytest.mark.parametrize("name", APART)
+def test_other_draws_with_a_matrix_run_one_by_one(name):
+    one_by_one, _ = layout(APART[name], jnp.eye(ORDER))
+    assert one_by_one
+
+
+def test_batches_of_draws_together_are_as_large_as_memory_allows():
+    fn, key, a = (lambda key, a: (a @ jax.random.normal(key, (ORDER, 20)))[0]), jax.random.key(0), jnp.eye(ORDER)
+    plan = rmt.simulation.memory_plan(fn, key, 64, args=(a,), reduce=rmt.Moments())  # not as large as the cache
+    assert (plan.one_by_one, plan.batch_size) == (False, 64 // jax.device_count())
+    plan = rmt.simulation.memory_plan(fn, key, 100_000, args=(a,))
+    assert plan.budget_bytes / 2 < plan.batch_bytes < 1.1 * plan.budget_bytes + plan.draw_bytes
 
 
 def test_runs_of_many_lengths_share_a_program(getkey):

@@ -15,7 +15,7 @@ from rmtjax import _checks
 from rmtjax._mesh import busy, inside_shard_map
 from rmtjax._typing import KeyScalar
 from rmtjax.simulation._digest import of_program
-from rmtjax.simulation._memory import multiplied_bytes, peak_bytes, uses_lapack
+from rmtjax.simulation._memory import bytes_of_each, peak_bytes, uses_lapack
 from rmtjax.simulation._structure import Structure, kept_for_structure
 
 # JAX's errors where a shape or a branch depends on a traced value; `jnp.zeros(n)` raises a plain TypeError instead.
@@ -35,9 +35,8 @@ def number_as_array(leaf: Any) -> Any:
 class Trace:
     """What is known of a draw once it is traced."""
 
-    peak: int  # bytes that each draw needs for itself
-    whole: int  # bytes of a single draw, also of the arguments and constants, which all draws share
-    multiplied: int  # bytes of the largest of these in a matrix product
+    peak: int  # bytes that a draw needs
+    together: int | None  # bytes that each draw needs if all read a matrix together; None if they had better not
     leaves: list[jax.ShapeDtypeStruct]
     structure: Any
     lapack: bool
@@ -114,11 +113,9 @@ def _trace(draw: Structure, operands: tuple, key: jax.ShapeDtypeStruct, *, fresh
     digest = of_program(program) if fresh else None
     jaxpr = program.jaxpr
     uses_key = any(jaxpr.invars[-1] in each for each in (jaxpr.outvars, *(eqn.invars for eqn in jaxpr.eqns)))
-    shared = {*jaxpr.invars[:-1], *jaxpr.constvars}
     return Trace(
-        peak=max(1, peak_bytes(jaxpr, shared)),
-        whole=peak_bytes(jaxpr),
-        multiplied=multiplied_bytes(jaxpr, shared),
+        peak=max(1, peak_bytes(jaxpr)),
+        together=bytes_of_each(jaxpr),
         leaves=leaves,
         structure=structure,
         lapack=uses_lapack(jaxpr),

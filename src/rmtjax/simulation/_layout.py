@@ -32,7 +32,7 @@ def is_one_by_one(draw: Trace, mesh: Mesh, generator: Any) -> bool:
     others: as many calls as there are threads wait for ever (jaxlib 0.10, seen with 3 devices on 2 cores).
 
     Draws that multiply one larger matrix are better together: what is read of it serves all of them (80 products with a
-    matrix of order 1000 for each of 8 vectors: 2.4 times faster than one by one). A sparse one is not read faster so.
+    matrix of order 1000 for each of 8 vectors: 2.4 times faster than one by one).
 
     On every platform the generators "rbg" and "unsafe_rbg" give other numbers under `vmap` than for one key.
     """
@@ -40,15 +40,15 @@ def is_one_by_one(draw: Trace, mesh: Mesh, generator: Any) -> bool:
         return True
     devices = local_devices(mesh)
     on_cpu = devices[0].platform == "cpu"
-    together = draw.multiplied >= draw.peak and not draw.lapack
-    return on_cpu and ((draw.peak >= _LARGE_DRAW and not together) or (draw.lapack and len(devices) > 1))
+    large = draw.peak >= _LARGE_DRAW and draw.together is None
+    return on_cpu and (large or (draw.lapack and len(devices) > 1))
 
 
 def largest_batch(draw: Trace, mesh: Mesh, *, vmapped: bool, looped: bool) -> int:
     """The number of draws per device at a time for which there is room."""
     device = local_devices(mesh)[0]
-    cached = looped and vmapped and device.platform == "cpu"
-    largest = max(1, (_CACHED_BATCH if cached else memory_budget(device)) // draw.peak)
+    cached = looped and vmapped and device.platform == "cpu" and draw.together is None
+    largest = max(1, (_CACHED_BATCH if cached else memory_budget(device)) // (draw.together or draw.peak))
     return largest if largest < _LANES else largest - largest % _LANES
 
 
@@ -70,7 +70,7 @@ def draws_per_device(largest: int, num_samples: int, mesh: Mesh, *, looped: bool
 
 def is_quick(draw: Trace, num_samples: int) -> bool:
     """Whether the caller asks for a quick compilation, and the draws take few steps if their loops are short."""
-    return is_soon() and is_small((), work=_STEPS_PER_BYTE * draw.whole * num_samples)
+    return is_soon() and is_small((), work=_STEPS_PER_BYTE * draw.peak * num_samples)
 
 
 def longest_chunk(draw: Trace, mesh: Mesh) -> int:

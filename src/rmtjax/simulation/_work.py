@@ -151,10 +151,10 @@ class MemoryPlan(AbstractModule):
     Args:
         batch_size: draws of a device at a time.
         one_by_one: whether the device takes them one after the other, so that they share their memory.
-        draw_bytes: bytes for making a draw, with all intermediate arrays, operation by operation; without `args` and
-            what `fn` closes over, which all draws share.
+        draw_bytes: bytes for making a draw, with all intermediate arrays, operation by operation.
         output_bytes: bytes of the result of a draw.
-        batch_bytes: bytes for making a batch.
+        batch_bytes: bytes for making a batch. Draws that multiply one matrix, which all share, need fewer than as many
+            single ones.
         kept_bytes: bytes that stay on a device: states of the reducers, or without a reducer its share of the draws.
         budget_bytes: bytes that a batch may need by default.
 
@@ -217,7 +217,7 @@ def memory_plan(
         one_by_one=plan.one_by_one,
         draw_bytes=trace.peak,
         output_bytes=output,
-        batch_bytes=at_once * trace.peak + (plan.batch - at_once) * output,
+        batch_bytes=trace.peak + (at_once - 1) * (trace.together or trace.peak) + (plan.batch - at_once) * output,
         kept_bytes=share if work.empty is None else _bytes(jax.tree.leaves(work.empty)),
         budget_bytes=memory_budget(local_devices(plan.mesh)[0]),
     )
