@@ -231,3 +231,18 @@ def test_a_diverging_density_leaves_the_bars_in_view():
 def test_a_higher_law_is_in_view():
     ax = spectral_density(LEVELS, law=rmt.laws.Semicircle(1.5), bins=np.linspace(-6, 10, 5))
     assert ax.get_ylim()[1] > 1.2 * bars(ax)[0].get_data().values.max()
+
+
+def test_levels_far_outside_leave_the_bins_of_the_others_as_they_are():
+    law = rmt.laws.Semicircle()
+    inside = np.linspace(-1.9, 1.9, 99)
+    for far in (5.0, 40.0):
+        edges = spectral_density([*inside, far], law=law).patches[0].get_data().edges
+        widths = np.diff(edges)
+        assert edges[0] >= -2 - widths[0]
+        assert edges[-1] >= far
+        assert np.sum(widths[edges[1:] <= 2]) / np.sum(edges[1:] <= 2) < 0.6
+    # So far that no figure shows such bins.
+    assert spectral_density([*inside, 1e9], law=law).patches[0].get_data().edges.size < 310
+    # Most levels are outside: the law is not what the bins are for.
+    assert spectral_density([*(50 * inside), 0.0], law=law).patches[0].get_data().edges.size < 30

@@ -34,9 +34,23 @@ def test_the_band_has_the_colour_of_its_line():
     assert to_rgba(ax.collections[0].get_facecolor()[0])[:3] == to_rgba("#123456")[:3]
 
 
-def test_an_unknown_style_is_the_error_of_matplotlib():
-    with pytest.raises(AttributeError, match="colour"):
-        plotting.spacings(SPECTRA, colour="red")
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_matplotlib_does_not_take_is_refused_before_anything_is_drawn(name):
+    for options, message in (
+        (
+            {"colour": "red", "figsize": (3, 2)},
+            "`style` must be what a `.*` of matplotlib takes, got 'colour, figsize'",
+        ),
+        ({"axes" if name == "complex_spacing_ratios" else "ax": [plt]}, "`ax` must be one `Axes` of matplotlib, got"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            PLOTS[name](*GIVEN[name], **options)
+        assert plt.get_fignums() == []
+
+
+def test_the_shortest_name_of_a_colour():
+    ax = plotting.spacings(SPECTRA, c="#123456")
+    assert to_rgba(ax.patches[0].get_edgecolor())[:3] == to_rgba("#123456")[:3]
 
 
 @pytest.mark.parametrize("columns", [1, 3])

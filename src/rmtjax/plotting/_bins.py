@@ -1,6 +1,6 @@
 """Bins of histograms."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +9,27 @@ from jaxtyping import Float
 
 from rmtjax import _checks
 from rmtjax.laws import AbstractLaw
+
+# More of them cannot be told apart in a figure.
+_MOST_BINS = 300
+
+
+def by_rule(levels: Float[np.ndarray, " n"], rule: str, laws: Collection[AbstractLaw]) -> Float[np.ndarray, " k+1"]:
+    """The bins of a rule of NumPy, aligned with the laws.
+
+    The width is that for the levels on the supports, if most are there: a few levels far outside would make all bins
+    too wide to compare them with the laws.
+    """
+    edges = np.histogram_bin_edges(levels, rule)
+    if not laws:
+        return edges
+    ends = np.array([law.support() for law in laws], np.float64)
+    inside = levels[(levels >= ends[:, 0].min()) & (levels <= ends[:, 1].max())]
+    if levels.size // 2 < inside.size < levels.size:
+        of_most, width = np.histogram_bin_edges(inside, rule), edges[-1] - edges[0]
+        number = max(edges.size - 1, min(_MOST_BINS, round(width / (of_most[1] - of_most[0]))))
+        edges = np.linspace(edges[0], edges[-1], number + 1)
+    return aligned(edges, laws)
 
 
 def aligned(edges: Float[np.ndarray, " k+1"], laws: Iterable[AbstractLaw]) -> Float[np.ndarray, " m+1"]:

@@ -61,6 +61,7 @@ def complex_levels(
     """
     if law is not None and not isinstance(law, AbstractPlanarLaw):
         raise _checks.refusal("law", "be a law of complex levels, such as `rmt.laws.CircularLaw()`", law)
+    style = _style.checked(ax, style, "Line2D")
     found = checked_in_plane(levels)
     points = np.asarray(found.values)[np.asarray(found.mask)]
     if points.size == 0:
@@ -78,7 +79,7 @@ def complex_levels(
         "markersize": size,
         "zorder": 2,
     }
-    look = defaults | {"rasterized": points.size > 5000} | _style.long_names(style, "Line2D")
+    look = defaults | {"rasterized": points.size > 5000} | style
     axes.plot(np.real(points), np.imag(points), **look, label=label, gid=_style.MARK)
     axes.set_aspect("equal")
     return _style.finished(axes, r"$\mathrm{Re}\,z$", r"$\mathrm{Im}\,z$", room=False)

@@ -69,6 +69,8 @@ def complex_spacing_ratios(
     References:
         Sá, Ribeiro and Prosen (2020), Phys. Rev. X 10, 021019.
     """
+    for ax in (None,) if axes is None else axes:
+        style = _style.checked(ax, style, "StepPatch")
     edges = _bins.chosen(bins, 0.0, 1.0)
     law = lambda beta: laws.ComplexSpacingRatio() if beta else laws.CircularLaw()
     references: dict[int, AbstractPlanarLaw] = _estimates.of_each(law, betas, Literal[0, 2])

@@ -44,6 +44,7 @@ def curve(
     band. With `signed` the same holds below 0. On a logarithmic axis, asked for here or set before, the view holds all
     that is above 0 with confidence.
     """
+    style = _style.checked(ax, style, "Line2D")
     each = jax.tree.map(lambda values: np.asarray(values).reshape(-1, points.size, lines), each)
     number = len(jax.tree.leaves(each)[0])
     if number == 0:
@@ -58,7 +59,7 @@ def curve(
     axes = _style.new_axes() if ax is None else ax
     axes.set(**{f"{axis}scale": "log" for axis in log})
     defaults = {"color": _style.next_color(axes), "marker": ".", "markersize": 4, "linewidth": 0.8, "zorder": 2}
-    look = defaults | _style.long_names(style, "Line2D")
+    look = defaults | style
     for low, high in zip(*(ends.T for ends in interval or ()), strict=True):
         axes.fill_between(x, low, high, color=look["color"], alpha=0.35, linewidth=0, zorder=1)
     label = counted(number) if label is None else label
@@ -83,6 +84,7 @@ def histogram(
     Values outside the edges count in the total. The view ends above the bars and the densities, or at 1.6 times the
     highest bar where a density is higher.
     """
+    style = _style.checked(ax, style, "StepPatch")
     each, mask = np.asarray(values.values), np.asarray(values.mask)
     totals = _means.rows(mask).sum(axis=1)
     if not totals.any():

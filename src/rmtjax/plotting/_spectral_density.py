@@ -49,9 +49,10 @@ def spectral_density(
     Args:
         samples: levels of any shape, a `Spectrum`, or the result of `rmt.simulate(…, reduce=rmt.Histogram(edges))`.
         law: a law, or several by their labels in the legend.
-        bins: a number of bins, edges, or the name of a rule, as for `numpy.histogram`. The bins of a rule are shifted
-            and stretched a little, so that no bin contains an end of the support of a law. A `HistogramResult` has its
-            own bins. Levels outside the edges count in t.
+        bins: a number of bins, edges, or the name of a rule, as for `numpy.histogram`. With laws the rule chooses the
+            width for the levels on their supports, if most levels are there. Its bins are then shifted and stretched a
+            little, so that no bin contains an end of a support. A `HistogramResult` has its own bins. Levels outside
+            the edges count in t.
         quantity: name of what the samples are, such as "spacings" or "ratios", for the axis and the legend.
         errors: `"spectra"` if the rows on the last axis are independent, `"independent"` if all levels are.
         label: name of the histogram in the legend; by default the number of levels, or of the `quantity`.
@@ -69,6 +70,7 @@ def spectral_density(
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['1,000 levels', 'law']
     """
+    style = _style.checked(ax, style, "StepPatch")
     laws = _named_laws(law)
     errors = _checks.choice("errors", errors, Literal["spectra", "independent"])
     histogram = _histogram(samples, bins, laws)
@@ -94,14 +96,13 @@ def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw]) -> Hist
         _checks.vector("bins", bins)
         bins = np.asarray(bins, np.float64)
     try:
-        edges = np.histogram_bin_edges(levels, bins)
+        by_rule = isinstance(bins, str)
+        edges = _bins.by_rule(levels, bins, laws.values()) if by_rule else np.histogram_bin_edges(levels, bins)
         ascending = bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all() and edges.size > 1)
     except (TypeError, ValueError) as error:
         raise _checks.refusal("bins", "be what `numpy.histogram` takes", bins) from error
     if not ascending:
         raise _checks.refusal("bins", "be finite and strictly ascending edges", bins)
-    if isinstance(bins, str):
-        edges = _bins.aligned(edges, laws.values())
     counts, _ = np.histogram(levels, edges)
     below, above = np.sum(levels < edges[0]), np.sum(levels > edges[-1])
     number = _means.rows(mask).sum(axis=1)

@@ -1,9 +1,11 @@
 """The style of all plots."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+
+from rmtjax import _checks
 
 # Okabe and Ito's colours. Neighbours in a table differ in hue and in lightness, and laws also in line style, so that a
 # plot can be read in grey.
@@ -20,12 +22,31 @@ REFERENCES = {0: LAW_LINES[3], 1: LAW_LINES[0], 2: LAW_LINES[1], 4: LAW_LINES[2]
 REFERENCE_NAMES = {0: "independent levels", 1: "β = 1", 2: "β = 2", 4: "β = 4"}
 
 
-def new_axes(columns: int = 1) -> Any:
-    """Axes in a new figure; several are side by side. Matplotlib is imported only here, when something is drawn."""
+def checked(ax: Any, style: dict[str, Any], kind: Literal["Line2D", "StepPatch"]) -> dict[str, Any]:
+    """The style of an artist of matplotlib with short names such as `lw` spelled out, before anything is drawn.
+
+    Axes and names that matplotlib does not know are refused. Matplotlib is imported only here and in what follows.
+    """
     try:
-        import matplotlib.pyplot as plt
+        from matplotlib import artist, axes, cbook, lines, patches
+
+        if ax is None:
+            import matplotlib.pyplot  # noqa: F401
     except ImportError as error:
         raise ImportError('`rmtjax.plotting` needs matplotlib: pip install "rmtjax[plot]"') from error
+    if ax is not None and not isinstance(ax, axes.Axes):
+        raise _checks.refusal("ax", "be one `Axes` of matplotlib", type(ax).__name__)
+    of = {"Line2D": lines.Line2D, "StepPatch": patches.StepPatch}[kind]
+    names = cbook.normalize_kwargs({"color" if name == "c" else name: value for name, value in style.items()}, of)
+    if unknown := names.keys() - {*artist.ArtistInspector(of).get_setters()}:
+        raise _checks.refusal("style", f"be what a `{kind}` of matplotlib takes", ", ".join(sorted(unknown)))
+    return names
+
+
+def new_axes(columns: int = 1) -> Any:
+    """Axes in a new figure; several are side by side."""
+    import matplotlib.pyplot as plt
+
     # The figure is made outside the context. In a notebook the first figure makes matplotlib interactive, and the
     # context would take this setting back, so that no further figure were shown.
     figure = plt.figure(figsize=(6.4 if columns == 1 else 9.6, 4.0), layout="constrained")
@@ -44,21 +65,13 @@ def next_color(axes: Any, colors: Sequence[str] = FILLS) -> str:
 
 def bars(axes: Any, heights: np.ndarray, edges: np.ndarray, errors: Any, style: dict[str, Any], label: str) -> None:
     """Draw a histogram, with error bars in the middle of the bins where errors are given."""
-    style = {"color": next_color(axes)} | long_names(style, "Patch")
-    color = style.pop("color")
+    color = style.get("color", next_color(axes))
     look = {"fill": True, "facecolor": (color, 0.35), "edgecolor": color, "linewidth": 0.6, "zorder": 1} | style
+    look.pop("color", None)
     axes.stairs(heights, edges, **look, label=label, gid=MARK)
     if errors is not None:
         middle = (edges[:-1] + edges[1:]) / 2
         axes.errorbar(middle, heights, errors, fmt="none", ecolor="0.25", elinewidth=0.8, zorder=2)
-
-
-def long_names(style: dict[str, Any], kind: str) -> dict[str, Any]:
-    """What an artist of matplotlib takes, where short names such as `lw` are spelled out."""
-    from matplotlib import cbook, lines, patches
-
-    artist = {"Line2D": lines.Line2D, "Patch": patches.Patch}[kind]
-    return cbook.normalize_kwargs(dict(style), artist)
 
 
 def finished(axes: Any, xlabel: str, ylabel: str, *, room: bool = True) -> Any:

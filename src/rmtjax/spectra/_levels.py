@@ -171,7 +171,7 @@ def unit_density(levels: LevelsLike, *, name: str = "levels") -> Levels:
 def refuse_raw(levels: object, *, name: str = "levels") -> None:
     """Refuse a spectrum that is known to have another unit than its mean spacing."""
     if isinstance(levels, AbstractSpectrum) and not levels.unfolded:
-        must = "be unfolded (`statistics.unfold` and its relatives do that; `unfolded=True` says that it is)"
+        must = f"be unfolded ({_UNFOLD}; `unfolded=True` says that it is)"
         raise _checks.refusal(name, must, _checks.Words("a spectrum that is not"))
 
 
@@ -320,11 +320,9 @@ def _spacing(values: np.ndarray, mask: np.ndarray) -> str:
 
 # e⁻³⁶ is the rounding unit of float64: no spectrum is lost by chance.
 FARTHEST = -math.log(sys.float_info.epsilon)
+_UNFOLD = "by `statistics.unfold(levels, law)`, or where no law is known by `statistics.unfold_polynomial(levels, 9)`"
 _UNFOLDED = _checks.Rule(
-    _unfolded,
-    "have a mean spacing of 1, as `statistics.unfold` and its relatives give it (a `Spectrum` says by `unfolded=True` "
-    "that it has)",
-    _spacing,
+    _unfolded, f"have a mean spacing of 1, {_UNFOLD} (a `Spectrum` says by `unfolded=True` that it has)", _spacing
 )
 
 
