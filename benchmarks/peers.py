@@ -401,7 +401,8 @@ CLAIMS = (
         "variance of the diagonal of the GOE in tridiagonal form (entries beside it: χ² of n-1, n-2, …)",
         "scikit-rmt",
         """from skrmt.ensemble import GaussianEnsemble
-found = GaussianEnsemble(beta=1, n=2000, tridiagonal_form=True, random_state=0).matrix.diagonal().var()""",
+goe = GaussianEnsemble(beta=1, n=2000, tridiagonal_form=True, random_state=0)
+found = goe.matrix.diagonal().var()""",
         2.0,
         "Dumitriu and Edelman (2002), theorem 2.1; so has its own dense form",
     ),
@@ -409,7 +410,8 @@ found = GaussianEnsemble(beta=1, n=2000, tridiagonal_form=True, random_state=0).
         "different levels of a GSE of order 10 in tridiagonal form",
         "scikit-rmt",
         """from skrmt.ensemble import GaussianEnsemble
-found = len(set(GaussianEnsemble(beta=4, n=10, tridiagonal_form=True, random_state=0).eigvals().round(6)))""",
+gse = GaussianEnsemble(beta=4, n=10, tridiagonal_form=True, random_state=0)
+found = len(set(gse.eigvals().round(6)))""",
         10.0,
         "each level of its dense form, of order 20, comes twice",
     ),

@@ -7,6 +7,7 @@ writes them to `benchmarks/results/tables`; `peers.py` does so at its end. A tes
 
 import json
 import re
+import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,8 @@ def peers_wrong() -> str:
 def peers_lines() -> str:
     """The lines that give these answers."""
     claims = _record("peers")["claims"]["claims"]
-    blocks = [f"# {claim['package']}: {claim['of']}\n{claim['lines']}\n" for claim in claims]
+    title = lambda claim: textwrap.wrap(f"{claim['package']}: {claim['of']}", 86)
+    blocks = ["\n".join([*(f"# {line}" for line in title(claim)), claim["lines"], ""]) for claim in claims]
     return "```python\n" + "\n".join(blocks) + "```\n"
 
 
@@ -172,34 +174,35 @@ WRITERS: tuple[Callable[[], str], ...] = (
 )
 
 
-def draw_costs(path: Path) -> None:
-    """How costs grow with n."""
+def drawn_costs() -> Any:
+    """How costs grow with n: a panel for each work, a line for each package, and first calls here dashed."""
     import matplotlib.pyplot as plt
 
     curves = _record("peers")["costs"]["curves"]
     packages = list(curves["levels"])
-    with plt.style.context("rmtjax.plotting.style"):
-        figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), sharey=True, layout="constrained")
-        for axis, (work, of_work) in zip(axes, curves.items(), strict=True):
-            for name, curve in of_work.items():
-                (line,) = axis.loglog(
-                    curve["n"], curve["seconds"], "o-", ms=3, color=f"C{packages.index(name)}", label=name
-                )
-                if name == "rmtjax":
-                    axis.loglog(curve["n"], curve["first call"], "--", color=line.get_color())
-            axis.set(title=work, xlabel="n")
-        axes[0].set_ylabel("seconds")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize="small")
-        figure.savefig(path, dpi=110)
-        plt.close(figure)
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), sharey=True, layout="constrained")
+    for axis, (work, of_work) in zip(axes, curves.items(), strict=True):
+        for name, curve in of_work.items():
+            color = f"C{packages.index(name)}"
+            axis.loglog(curve["n"], curve["seconds"], "o-", ms=3, color=color, label=name)
+            if name == "rmtjax":
+                axis.loglog(curve["n"], curve["first call"], "--", color=color)
+        axis.set(title=work, xlabel="n")
+    axes[0].set_ylabel("seconds")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize="small")
+    return figure
 
 
 def write() -> None:
     """All tables and the picture."""
+    import matplotlib.pyplot as plt
+
     TABLES.mkdir(exist_ok=True)
     for writer in WRITERS:
         (TABLES / f"{writer.__name__}.md").write_text(writer())
-    draw_costs(TABLES / "peers_costs.png")
+    with plt.style.context("rmtjax.plotting.style"):
+        drawn_costs().savefig(TABLES / "peers_costs.png", dpi=110)
+    plt.close()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ BUILD = HERE / "_build"
 # Executed pages start kernels, which inherit this: to compile without the expensive passes, to keep every compiled
 # program for the next build, and to leave the home directory alone.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# A build that was stopped may have left half of an entry, of which JAX would warn on the page.
+os.environ.setdefault("PYTHONWARNINGS", "ignore:Error reading persistent compilation cache entry:UserWarning")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("JUPYTER_RUNTIME_DIR", str(BUILD / "jupyter"))

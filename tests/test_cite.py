@@ -78,3 +78,9 @@ def test_other_objects_are_refused():
         rmt.cite(print)
     with pytest.raises(ValueError, match="`objects` must be"):
         rmt.cite(3.0)
+
+
+def test_a_method_is_cited_with_its_object():
+    law = rmt.laws.FreeSum(rmt.laws.MarchenkoPastur(0.5), rmt.laws.Semicircle())
+    assert rmt.cite(law.cdf) == rmt.cite(law)
+    assert "{{The rmtjax authors}}" in rmt.cite(law)  # no first and last names

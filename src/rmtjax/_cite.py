@@ -30,8 +30,8 @@ def cite(*objects: Any) -> str:
     have no titles of articles.
 
     Args:
-        objects: functions, classes, or objects made of classes, such as an ensemble or a law. Laws and ensembles that
-            are parts of others count as well.
+        objects: functions, classes, or objects made of classes, such as an ensemble or a law, and their methods. Laws
+            and ensembles that are parts of others count as well.
 
     Returns:
         One entry for each source, first that of the library.
@@ -42,14 +42,15 @@ def cite(*objects: Any) -> str:
     Example:
         >>> import rmtjax as rmt
         >>> print(rmt.cite(rmt.laws.KestenMcKay(3)))
-        @software{rmtjax,
-          author = {The rmtjax authors},
+        @misc{rmtjax,
+          author = {{The rmtjax authors}},
           title = {rmtjax},
-          version = {0.1.0}
+          note = {Version 0.1.0}
         }
         ...
     """
-    entries = {"rmtjax": ("software", {"author": "The rmtjax authors", "title": "rmtjax", "version": __version__})}
+    own = {"author": "{The rmtjax authors}", "title": "rmtjax", "note": f"Version {__version__}"}
+    entries = {"rmtjax": ("misc", own)}
     for thing in objects:
         for part in _parts(thing):
             for kind, fields in _sources(inspect.getdoc(part) or ""):
@@ -59,6 +60,8 @@ def cite(*objects: Any) -> str:
 
 def _parts(thing: Any) -> Iterator[Any]:
     """An object's class or the function itself, and those of the objects in its fields."""
+    if inspect.ismethod(thing):
+        yield from _parts(thing.__self__)
     documented = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
     if not getattr(documented, "__module__", "").startswith("rmtjax"):
         raise _checks.refusal("objects", "be functions, classes or objects of rmtjax", thing)

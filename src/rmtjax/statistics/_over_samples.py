@@ -200,7 +200,8 @@ def over_samples(
     each = jax.tree.map(lambda leaf: _checks.numbers("statistic", leaf), given)
     for known, leaf in zip(jax.tree.leaves(given), jax.tree.leaves(each), strict=True):
         if leaf.shape[:1] != (number,):
-            raise _checks.refusal("statistic", f"return arrays with a leading axis of length {number}", leaf.shape)
+            must = f"return arrays with a leading axis of length {number}, one entry for each sample"
+            raise _checks.refusal("statistic", f"{must} (a single spectrum has no spread)", leaf.shape)
         _checks.deviations_kept("statistic", known, leaf, 0)
     if combine is None:
         return Estimate(*_mean_and_error(each), number)

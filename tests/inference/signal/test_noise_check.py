@@ -118,7 +118,7 @@ def test_warnings_name_what_is_wrong_and_what_holds():
 def test_too_little_noise_to_look_at():
     """Levels of very unequal columns pass to the last but one; a decision from which nothing is left says so."""
     rng = np.random.default_rng(8)
-    decades = rng.normal(size=(200, 12)) * 10.0 ** (-np.arange(12) / 2)
+    decades = rng.normal(size=(200, 12)) * 10.0 ** (-np.arange(12) / 6)
     found = signal_rank(decades)
     assert found.rank == 11
     (warning,) = found.warnings
@@ -200,3 +200,25 @@ def test_warnings_of_white_normal_noise_are_rare(n, p, cplx, rank):
     found = checked_noise(jnp.asarray(data), jnp.full(2000, rank), True)
     for alarms in (abs(np.asarray(found.kurtosis_score)) > 2.576, np.asarray(found.spread_score) > 2.326):
         assert 0.002 < alarms.mean() < 0.022
+
+
+def _three_factors(rng):
+    return 1.5 * rng.normal(size=(250, 3)) @ rng.normal(size=(3, 40)) + rng.normal(size=(250, 40))
+
+
+@pytest.mark.parametrize("method", ["tracy-widom", "deflated-parallel-analysis", "permutation"])
+def test_columns_of_other_units_are_named(method):
+    """Row numbers beside factors make a method for unequal noise find nothing, and units hide all but one."""
+    data = _three_factors(np.random.default_rng(0))
+    units = np.logspace(-3, 3, 40)
+    numbered = np.column_stack([np.arange(250.0), data])
+    key = {"key": jax.random.key(0)} if method == "permutation" else {}
+    for given in (numbered, data * units):
+        said = signal_rank(given, method=method, **key).warnings
+        assert sum("as if it had another unit" in each for each in said) == 1
+        assert not any("unequal noise" in each for each in said)
+    standardised = (data * units) / (data * units).std(axis=0)
+    found = signal_rank(standardised, method="deflated-parallel-analysis")
+    assert found.rank == 3
+    assert found.warnings == ()
+    assert not any("another unit" in each for each in signal_rank(data, method=method, **key).warnings)

@@ -106,7 +106,8 @@ class SignalRank(AbstractModule):
         Normal noise of equal columns is warned of by chance in 1 % of the matrices for heavy or light tails and in 1 %
         for unequal columns. Departures that hardly change the rate of false alarms are left unsaid. A method for equal
         columns also warns where nearly all of more than 3 levels passed, which unequal columns can cause, and too
-        little noise is left to look at. It needs known numbers.
+        little noise is left to look at. Every method warns where the variance of a column is more than 100 times as
+        large or as small as the median of all, as that of a row number or of another unit. It needs known numbers.
         """
         np.asarray(self.rank)  # refused under a transformation, before anything is computed
         check = self._check()

@@ -61,6 +61,7 @@ class NoiseCheck(NamedTuple):
     shift: Float[Array, "*batch"]  # of the edge by the spread, in units of the scale of the largest level
     standardised: Bool[Array, "*batch"]  # whether all columns have one mean square, signals included
     unseen: Bool[Array, "*batch"]  # whether of more than 3 levels so many are signal that the noise was not looked at
+    apart: Float[Array, "*batch"]  # the largest factor between the mean square of a column and the median of all
 
 
 @partial(compiled, static_argnums=(2,), nan_is_an_answer=True)
@@ -100,7 +101,10 @@ def checked_noise(data: Inexact[Array, "*batch n p"], rank: Int[Array, "*batch"]
         known, (kurtosis, kurtosis_score, spread, spread_score, shift)
     )
     standardised, unseen = equal & enough & (p > 2), (k > 0) & jnp.isnan(spread) & (vectors.shape[-1] > 3)
-    return NoiseCheck(kurtosis, kurtosis_score, spread, spread_score, shift, standardised, unseen)
+    varying = jnp.where(total > 0, total, jnp.nan)
+    median = jnp.nanmedian(varying, axis=-1)
+    apart = jnp.maximum(jnp.nanmax(varying, axis=-1) / median, median / jnp.nanmin(varying, axis=-1))
+    return NoiseCheck(kurtosis, kurtosis_score, spread, spread_score, shift, standardised, unseen, apart)
 
 
 def _square(x: Inexact[Array, "..."]) -> Float[Array, "..."]:
@@ -158,6 +162,8 @@ def _spread(
 # and an edge that moves by a fifth of the scale of the largest level.
 _KURTOSIS_SCORE, _SPREAD_SCORE = 2.576, 2.326
 _LEAST_KURTOSIS, _LEAST_SHIFT = 0.25, 0.2
+# Variables of one kind with and without strong factors differ less than this.
+_LEAST_APART = 100
 
 
 _HEAVY = (
@@ -180,11 +186,17 @@ _UNSEEN = (
     "nearly all levels passed, so that too little noise is left to look at; this happens where the columns have "
     'unequal noise, and method="deflated-parallel-analysis" is valid for such noise'
 )
+_APART = (
+    "the variance of a column differs from the median of all by a factor of {:.2g}, as if it had another unit: leave "
+    "out row numbers and identifiers, divide each column by its standard deviation, and take "
+    'method="deflated-parallel-analysis"'
+)
 
 
 def warnings(check: NoiseCheck, *, assumes_normal: bool, assumes_equal_columns: bool) -> tuple[str, ...]:
     """What is wrong with the noise for a method of these assumptions, in sentences that name a valid method."""
-    kurtosis, kurtosis_score, spread, spread_score, shift, standardised, unseen = map(np.asarray, check)
+    kurtosis, kurtosis_score, spread, spread_score, shift, standardised, unseen, apart = map(np.asarray, check)
+    units = apart > _LEAST_APART  # which no method allows for
     clear = (np.abs(kurtosis_score) > _KURTOSIS_SCORE) & (np.abs(kurtosis) > _LEAST_KURTOSIS)
     unequal = (spread_score > _SPREAD_SCORE) & (shift > _LEAST_SHIFT)
     said = []
@@ -192,9 +204,10 @@ def warnings(check: NoiseCheck, *, assumes_normal: bool, assumes_equal_columns: 
         said += _said(clear & (kurtosis > 0), kurtosis, _HEAVY)
         said += _said(clear & (kurtosis < 0), kurtosis, _LIGHT)
     if assumes_equal_columns:
-        said += _said(unequal, spread, _UNEQUAL)
+        said += _said(unequal & ~units, spread, _UNEQUAL)
         said += _said(standardised, spread, _STANDARDISED)
-        said += _said(unseen, unseen, _UNSEEN)
+        said += _said(unseen & ~units, unseen, _UNSEEN)
+    said += _said(units, apart, _APART)
     return tuple(said)
 
 
