@@ -1,5 +1,8 @@
 """How well a spectrum was unfolded."""
 
+import jax
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float
 
 from rmtjax._module import AbstractModule
@@ -9,7 +12,7 @@ class Unfolding(AbstractModule):
     r"""How well levels were unfolded.
 
     The residuals are what is left of the staircase once its smooth part has been taken away, $y_i - (i - \tfrac12)$ for
-    unfolded levels y.
+    unfolded levels y. As text the report is one line, with the means over the spectra.
 
     Args:
         deviation: the residual of each level; NaN for those that do not count.
@@ -26,8 +29,8 @@ class Unfolding(AbstractModule):
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
         >>> report = rmt.statistics.unfold(jnp.linspace(0.05, 0.95, 10), lambda x: 11 * x).report  # 10 % too high
-        >>> print(f"{report.trend:.2f} {report.mean_spacing:.2f}")
-        0.10 1.10
+        >>> print(report)
+        mean spacing 1.1000, residual 0.58 levels, trend 0.1000; dropped 0.0 % below and 0.0 % above
     """
 
     deviation: Float[Array, "*batch n"]
@@ -37,3 +40,19 @@ class Unfolding(AbstractModule):
     below: Float[Array, "*batch"]
     above: Float[Array, "*batch"]
     monotone: Bool[Array, "*batch"]
+
+    def __str__(self) -> str:
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(self)) or not self.monotone.size:
+            return repr(self)
+        means = [_mean(each) for each in (self.mean_spacing, self.residual, self.trend)]
+        words = "mean spacing {:.4f}, residual {:.2f} levels, trend {:.4f}".format(*means)
+        dropped = f"dropped {100 * _mean(self.below):.1f} % below and {100 * _mean(self.above):.1f} % above"
+        wrong = int(np.sum(~np.asarray(self.monotone)))
+        disorder = f"; {wrong} of {self.monotone.size} spectra do not ascend" if wrong else ""
+        return f"{words}; {dropped}{disorder}"
+
+
+def _mean(values: Float[Array, "*batch"]) -> float:
+    """The mean over the spectra that have a number."""
+    known = np.asarray(values)[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")

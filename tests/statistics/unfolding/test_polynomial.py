@@ -1,5 +1,7 @@
 """Unfolding by polynomials: fits by numpy, spectra of several sizes, and the bias of each degree."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -215,3 +217,16 @@ def test_a_known_density_has_no_bias(matrices):
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_report_in_words():
+    levels = np.stack([np.arange(20.0), 1.1 * np.arange(20.0)])
+    text = str(rmt.statistics.unfold(levels, lambda x: x + 0.5).report)
+    assert text == "mean spacing 1.0500, residual 0.56 levels, trend 0.0500; dropped 0.0 % below and 0.0 % above"
+    dropped = str(unfold_polynomial(levels, 3, pooled=False, drop=0.2).report)
+    assert dropped.endswith("dropped 20.0 % below and 20.0 % above")
+    report = rmt.statistics.unfold(levels, lambda x: x + 0.5).report
+    masked = dataclasses.replace(report, mean_spacing=jnp.array([1.0, jnp.nan]), monotone=jnp.array([True, False]))
+    assert str(masked).startswith("mean spacing 1.0000, ")
+    assert str(masked).endswith("; 1 of 2 spectra do not ascend")
+    jax.jit(lambda report: (str(report), report)[1])(report)
