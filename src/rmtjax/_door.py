@@ -156,6 +156,11 @@ def _without_entries(value: Any) -> Any:
     """What an error shows of an array or a table that does not hold numbers: the type, not the entries."""
     if not hasattr(value, "__array__"):
         return value
+    # A data frame has columns of several types, which make one array of objects.
+    types = zip(getattr(value, "columns", ()), getattr(value, "dtypes", ()), strict=False)
+    if others := [repr(name) for name, dtype in types if getattr(dtype, "kind", "f") not in "biufc"]:
+        remedy = '`select_dtypes("number")` leaves them out, and `pandas.to_numeric` reads numbers that are text'
+        return Words(f"a data frame with text or other things in {', '.join(others)}; {remedy}")
     array = np.asarray(value)
     return Words(f"entries of the type {array.dtype}{_REMEDIES.get(array.dtype.kind, '')}") if array.ndim else value
 

@@ -75,3 +75,12 @@ def test_missing_values_are_nan_or_na():
     )
     dropped = faces.shrink_covariance(frame.dropna())
     pd.testing.assert_frame_equal(faces.shrink_covariance(frame, missing="drop"), dropped)
+
+
+def test_columns_that_hold_no_numbers_are_named():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "city": ["x", "y", "z"], "b": [3, 1, 2], "q": ["1", "?", "3"]})
+    with pytest.raises(ValueError, match=r"`data` must be numbers, got a data frame with .* in 'city', 'q'; `select_d"):
+        rmt.inference.signal_rank(frame)
+    assert rmt.inference.signal_rank(frame.select_dtypes("number")).p == 2
+    with pytest.raises(ValueError, match="entries of the type object"):
+        rmt.inference.signal_rank(frame.to_numpy())
