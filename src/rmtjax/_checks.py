@@ -38,7 +38,7 @@ from rmtjax._refusal import MOST_SHOWN, is_deleted, plain
 from rmtjax._refusal import Words as Words
 from rmtjax._refusal import entry as entry
 from rmtjax._refusal import refusal as refusal
-from rmtjax._staging import at_once, uninspected
+from rmtjax._staging import at_once, is_traced, uninspected
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class Rule(NamedTuple):
         Raises:
             ValueError: all values are known, and the rule does not hold.
         """
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((value, others))):
+        if is_traced((value, others)):
             kept = on_automatic_axes(self.holds)(*in_one_precision((value, *others)))
         else:
             # NumPy, outside of any trace, compiles nothing.

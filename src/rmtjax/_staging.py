@@ -61,6 +61,11 @@ def is_staged() -> bool:
     return isinstance(jax.lax.neg(np.float32(0)), Tracer)
 
 
+def is_traced(tree: Any) -> bool:
+    """Whether a leaf of the tree is unknown, because a function of it is being traced."""
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
+
+
 class OpenFunction(NamedTuple):
     """A function whose closed-over arrays have become arguments, so that derivatives can be passed on to them."""
 

@@ -20,6 +20,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import in_one_precision, like
+from rmtjax._staging import is_traced
 from rmtjax.laws import AbstractLaw, Arcsine, Brody, QuarterCircle, Semicircle, Uniform
 from rmtjax.laws.internal import AbstractGeneralizedGamma
 from rmtjax.special import integrate
@@ -205,7 +206,7 @@ _entropy_of_one = compiled(_entropy)
 
 
 def _known(law: AbstractLaw) -> bool:
-    return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(law))
+    return not is_traced(law)
 
 
 def _keeps_rules(law: AbstractLaw) -> None:

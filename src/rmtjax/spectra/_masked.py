@@ -8,13 +8,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Bool, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import like
+from rmtjax._staging import is_traced
 from rmtjax._typing import ArrayLike, MaskLike
 
 
@@ -33,7 +33,7 @@ class AbstractMasked(AbstractModule):
     def compressed(self) -> np.ndarray:
         """The values of all rows that count, one after the other; outside of `jit` only."""
         self._refuse_invalid()
-        if any(isinstance(leaf, Tracer) for leaf in (self.values, self.mask)):
+        if is_traced((self.values, self.mask)):
             must = "be known: under a transformation take `values` and `mask`"
             raise _checks.refusal(type(self).__name__, must, _checks.Words("traced ones"))
         return np.asarray(self.values)[np.asarray(self.mask)]

@@ -1,11 +1,10 @@
 """How well a spectrum was unfolded."""
 
-import jax
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Bool, Float
 
 from rmtjax._module import AbstractModule
+from rmtjax._staging import is_traced
 
 
 class Unfolding(AbstractModule):
@@ -42,7 +41,7 @@ class Unfolding(AbstractModule):
     monotone: Bool[Array, "*batch"]
 
     def __str__(self) -> str:
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(self)) or not self.monotone.size:
+        if is_traced(self) or not self.monotone.size:
             return repr(self)
         means = [_mean(each) for each in (self.mean_spacing, self.residual, self.trend)]
         words = "mean spacing {:.4f}, residual {:.2f} levels, trend {:.4f}".format(*means)

@@ -8,7 +8,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array
 from typing_extensions import TypeVar
 
@@ -16,6 +15,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, common_dtype
+from rmtjax._staging import is_traced
 from rmtjax._typing import PyTree, overload
 from rmtjax._units import in_unit, times
 from rmtjax.special.internal import decimals, student_interval
@@ -94,7 +94,7 @@ class Estimate(AbstractModule, Generic[T]):
 
     def __format__(self, spec: str) -> str:
         leaves = self.value, self.standard_error
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(leaves)):
+        if is_traced(leaves):
             return repr(self)
         words = lambda value, error: _checks.Words(_written(np.asarray(value), np.asarray(error), spec))
         return str(jax.tree.map(words, *leaves))
@@ -205,7 +205,7 @@ def over_samples(
         _checks.deviations_kept("statistic", known, leaf, 0)
     if combine is None:
         return Estimate(*_mean_and_error(each), number)
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(each)):
+    if is_traced(each):
         return Estimate(*_jackknife(combine, each), number)
     # The jackknife multiplies rounding errors by the number of samples: known samples are computed in 64 bits.
     single = common_dtype(*jax.tree.leaves(each)) in (jnp.float32, jnp.complex64)

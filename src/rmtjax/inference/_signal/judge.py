@@ -8,12 +8,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Inexact, Int
 
 from rmtjax._compile import compiled, is_small, programs
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, like
+from rmtjax._staging import is_traced
 from rmtjax._typing import KeyScalar, RankMethod, RealOrComplex
 from rmtjax._units import unit_of
 from rmtjax.ensembles.internal import largest_laguerre_level
@@ -130,7 +130,7 @@ class SignalRank(AbstractModule):
         return {name: value for name, value in self.__dict__.items() if name != "_seen"}
 
     def __str__(self) -> str:
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(self)) or not self.rank.size:
+        if is_traced(self) or not self.rank.size:
             return repr(self)
         found = f"{_span(self.rank)} of {self.levels.shape[-1]} levels are signal ({self.method})"
         each = f" in each of {self.rank.size} matrices" if self.rank.ndim else ""

@@ -10,6 +10,7 @@ import numpy as np
 from jax.core import Tracer
 
 from rmtjax import _checks
+from rmtjax._staging import is_traced
 from rmtjax._typing import ArrayLike, KeyScalar, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
 from rmtjax.inference._core.data import LEVELS, masked_each, range_of_squares, to_leave_out
 from rmtjax.inference._core.missing import with_gaps
@@ -159,7 +160,7 @@ def signal_rank(
     result, findings = judged_data(array, numbers, covariance, key, setting)
     fit = _checks.all_kept(fit, _kept("data", (_VARYING, findings.constant), (_IN_RANGE, findings.largest)))
     inputs = data, n, alpha, noise, covariance
-    known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((inputs, findings)))
+    known = not is_traced((inputs, findings))
     if known and jnp.finfo(array.dtype).bits == 32 and np.any(np.asarray(findings.unresolved) > smaller // 50):
         with jax.enable_x64(True):
             double = lambda value: jnp.asarray(np.asarray(value, np.float64))

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._promotion import in_one_precision, like
-from rmtjax._staging import at_once
+from rmtjax._staging import at_once, is_traced
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, spectral_law
 from rmtjax.laws._free.atoms_of_polynomials import PolynomialAtom, Variable, any_numbers, atoms_of_polynomial
 from rmtjax.laws._free.linearised import letters_of
@@ -105,7 +105,7 @@ def static_atoms(
         return ()
     # Under `grad` alone a parameter is a tracer around a known number.
     known = jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf) if isinstance(leaf, Tracer) else leaf, (parts, laws))
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(known)):
+    if is_traced(known):
         return None
     with at_once():
         parts, laws = jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf, known)

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 import jax
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import is_small, programs
 from rmtjax._promotion import common_dtype
-from rmtjax._staging import at_once
+from rmtjax._staging import at_once, is_traced
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import AbstractEntries, HermiteEntries
@@ -171,7 +170,7 @@ def _entries(ensemble: Any) -> AbstractEntries:
 def _way(entries: AbstractEntries, level: Float[Array, ""]) -> str | None:
     """How the event that the largest level exceeds `level` is simulated; None if it cannot be."""
     both = isinstance(entries, HermiteEntries)
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((entries, level))):
+    if is_traced((entries, level)):
         return "either" if both else "pulled or NaN"
     with at_once():
         beyond = bool(level >= entries.unit * entries.soft_edge()[0])

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._ordering import in_order
+from rmtjax._staging import is_traced
 from rmtjax.spectra import Circle, Interval
 from rmtjax.spectra.internal import AbstractDomain, Levels, extent, origin
 
@@ -49,7 +48,7 @@ def refuse_longer(name: str, sizes: Array, spectra: Levels, *, whole: bool = Fal
         whole: whether a size may be all of an interval.
     """
     place = spectra.domain, spectra.values, spectra.mask
-    if not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((sizes, place))):
+    if not is_traced((sizes, place)):
         (_NOT_LONGER if whole or isinstance(spectra.domain, Circle) else _SHORTER).kept(name, sizes, *place)
 
 
