@@ -8,7 +8,7 @@ writes them to `benchmarks/results/tables`; `peers.py` does so at its end. A tes
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,8 @@ def _time(seconds: float) -> str:
     return f"{seconds:.2g}\u00a0s" if seconds > 0.1 else f"{1000 * seconds:.2g}\u00a0ms"
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def _table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """With hyphens in numbers at which no line is broken."""
-    head = list(head)
     lines = [head, ["---"] * len(head), *([_EXPONENT.sub("\u2011", str(cell)) for cell in row] for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -67,23 +66,23 @@ def peers_sizes() -> str:
     """Every size at which another package is faster, and the largest that both did."""
     rows = []
     for work, curves in _record("peers")["costs"]["curves"].items():
-        ours = _by_size(curves.pop("rmtjax"))
+        own = curves.pop("rmtjax")
+        ours = _by_size(own)
         for name, curve in curves.items():
             theirs = {n: point for n, point in _by_size(curve).items() if n in ours}
-            for n, (seconds, _, memory, power) in theirs.items():
-                here, first, peak, exponent = ours[n]
+            for n, (seconds, _, memory) in theirs.items():
+                here, first, peak = ours[n]
                 if seconds < here or n == max(theirs):
-                    mine = f"{_time(here)} ({_time(first)}), {peak:.0f}\u00a0MB", f"{exponent:.1f}"
-                    its = f"{_time(seconds)}, {seconds / here:.1f}×, {memory:.0f}\u00a0MB", f"{power:.1f}"
+                    mine = f"{_time(here)} ({_time(first)}), {peak:.0f}\u00a0MB", f"{own['exponent']:.1f}"
+                    its = f"{_time(seconds)}, {seconds / here:.1f}×, {memory:.0f}\u00a0MB", f"{curve['exponent']:.1f}"
                     rows.append((seconds / here, (work, f"{n:,}", *mine, name, *its)))
     head = ["work", "n", "here (first call), memory", "exponent", "package", "its time, memory", "its exponent"]
     return _table(head, [cells for _, cells in sorted(rows)])
 
 
-def _by_size(curve: dict[str, Any]) -> dict[int, tuple[float, float, float, float]]:
-    """The seconds of a call and of the first one, the memory, and the exponent of the curve."""
-    columns = curve["seconds"], curve["first call"], curve["peak MB"], [curve["exponent"]] * len(curve["n"])
-    return dict(zip(curve["n"], zip(*columns, strict=True), strict=True))
+def _by_size(curve: dict[str, Any]) -> dict[int, tuple[float, float, float]]:
+    """The seconds of a call and of the first one, and the memory."""
+    return dict(zip(curve["n"], zip(curve["seconds"], curve["first call"], curve["peak MB"], strict=True), strict=True))
 
 
 def peers_routes() -> str:
@@ -97,7 +96,7 @@ def peers_routes() -> str:
             if package == "rmtjax" or package.startswith("numpy"):
                 known = {
                     n: f"{_time(seconds)} ({_time(first)}), {memory:.0f}\u00a0MB"
-                    for n, (seconds, first, memory, _) in _by_size(of_work[package]).items()
+                    for n, (seconds, first, memory) in _by_size(of_work[package]).items()
                 }
                 what = names[work] + ("" if package == "rmtjax" else ", from the matrix with NumPy")
                 rows.append((what, *(known.get(n, "") for n in sizes)))
@@ -168,10 +167,8 @@ def _versions(record: dict[str, Any]) -> str:
     return ", ".join(f"{name} {version}" for name, version in record["versions"].items())
 
 
-WRITERS: tuple[Callable[[], str], ...] = (
-    *(peers_work, peers_wrong, peers_lines, peers_sizes, peers_routes, peers_environments),
-    *(free_laws, free_contours, tridiagonal, gpu),
-)
+OF_PEERS = (peers_work, peers_wrong, peers_lines, peers_sizes, peers_routes, peers_environments)
+WRITERS: tuple[Callable[[], str], ...] = (*OF_PEERS, free_laws, free_contours, tridiagonal, gpu)
 
 
 def drawn_costs() -> Any:

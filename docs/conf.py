@@ -34,6 +34,8 @@ release = importlib.metadata.version("rmtjax")
 version = release
 
 sys.path.insert(0, str(HERE))
+from workers import PROGRAMS  # noqa: E402
+
 extensions = [
     "cheat_sheet_pdf",
     "docstrings",
@@ -109,8 +111,7 @@ def setup(app):
 def _own_programs(app, docname, source):
     """A folder of compiled programs for each page that is about to be executed.
 
-    Pages run side by side, and JAX writes entries in place: in one folder a page would read half of what another one
-    writes. A page that times its first call has no folder, so that it compiles in each build.
+    A page that times its first call has none, so that it compiles in each build.
     """
     os.environ["JAX_ENABLE_COMPILATION_CACHE"] = str("perf_counter" not in source[0])
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(BUILD / "programs" / docname)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(PROGRAMS / docname)

@@ -44,7 +44,7 @@ def _write(name: str) -> None:
     import rmtjax as rmt
 
     os.chdir(PAGES)
-    rmt.enable_compilation_cache(HERE / "_build" / "programs" / "gallery" / name)
+    rmt.enable_compilation_cache(workers.PROGRAMS / "gallery" / name)
     jax.config.update("jax_enable_x64", False)  # as for a user, whatever the script before has set
     with plt.rc_context():
         runpy.run_path(str(SCRIPTS / f"{name}.py"), run_name="__main__")

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+# Compiled programs, for the next build. JAX writes entries in place, so what runs side by side has folders of its own.
+PROGRAMS = Path(__file__).resolve().parent / "_build" / "programs"
+
 
 def run(script: str) -> None:
     """Run a file of this folder in a fresh interpreter. The processes that it starts share the cores."""

@@ -676,7 +676,9 @@ NEED_UNIT_DENSITY = {
 @pytest.mark.parametrize("name", NEED_UNIT_DENSITY)
 def test_what_is_not_unfolded(name):
     statistic = NEED_UNIT_DENSITY[name]
-    said = r"`levels` must be unfolded \(by `statistics\.unfold.* `unfolded=True` says .*\), got a spectrum that is not"
+    said = (
+        r"`levels` must be unfolded \(by `statistics\.unfold\(.* `unfolded=True` says .*\), got a spectrum that is not"
+    )
     for raw in (Spectrum(LEVELS), Spectrum(LEVELS).middle(0.9), Spectrum.of([LEVELS[0], []])):
         for of in (statistic, jax.jit(statistic)):
             with pytest.raises(ValueError, match=said):

@@ -29,10 +29,10 @@ def by_rule(levels: Float[np.ndarray, " n"], rule: str, laws: Collection[Abstrac
         of_most, width = np.histogram_bin_edges(inside, rule), edges[-1] - edges[0]
         number = max(edges.size - 1, min(_MOST_BINS, round(width / (of_most[1] - of_most[0]))))
         edges = np.linspace(edges[0], edges[-1], number + 1)
-    return aligned(edges, laws)
+    return _aligned(edges, laws)
 
 
-def aligned(edges: Float[np.ndarray, " k+1"], laws: Iterable[AbstractLaw]) -> Float[np.ndarray, " m+1"]:
+def _aligned(edges: Float[np.ndarray, " k+1"], laws: Iterable[AbstractLaw]) -> Float[np.ndarray, " m+1"]:
     """Bins of about the same width over at least the same range, such that every end of a support is an edge.
 
     A bin that lies half outside the support is only filled to half of the density, which looks like a deviation from

@@ -65,9 +65,9 @@ def next_color(axes: Any, colors: Sequence[str] = FILLS) -> str:
 
 def bars(axes: Any, heights: np.ndarray, edges: np.ndarray, errors: Any, style: dict[str, Any], label: str) -> None:
     """Draw a histogram, with error bars in the middle of the bins where errors are given."""
-    color = style.get("color", next_color(axes))
+    style = {"color": next_color(axes)} | style
+    color = style.pop("color")
     look = {"fill": True, "facecolor": (color, 0.35), "edgecolor": color, "linewidth": 0.6, "zorder": 1} | style
-    look.pop("color", None)
     axes.stairs(heights, edges, **look, label=label, gid=MARK)
     if errors is not None:
         middle = (edges[:-1] + edges[1:]) / 2

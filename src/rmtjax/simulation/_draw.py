@@ -113,12 +113,13 @@ def _trace(draw: Structure, operands: tuple, key: jax.ShapeDtypeStruct, *, fresh
     digest = of_program(program) if fresh else None
     jaxpr = program.jaxpr
     uses_key = any(jaxpr.invars[-1] in each for each in (jaxpr.outvars, *(eqn.invars for eqn in jaxpr.eqns)))
+    lapack = uses_lapack(jaxpr)
     return Trace(
         peak=max(1, peak_bytes(jaxpr)),
-        together=bytes_of_each(jaxpr),
+        together=None if lapack else bytes_of_each(jaxpr),
         leaves=leaves,
         structure=structure,
-        lapack=uses_lapack(jaxpr),
+        lapack=lapack,
         uses_key=uses_key,
         digest=digest,
         waiting=[again],

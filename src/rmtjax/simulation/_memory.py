@@ -50,7 +50,7 @@ def peak_bytes(jaxpr: Jaxpr, shared: Set[Any] = frozenset()) -> int:
     peak = sum(live.values())
     for i, eqn in enumerate(jaxpr.eqns):
         live |= {v: size(v) for v in eqn.outvars}
-        inner = max((peak_bytes(inner, handed_on(eqn, inner, shared)) for inner, _ in inner_programs(eqn)), default=0)
+        inner = max((peak_bytes(inner, _handed_on(eqn, inner, shared)) for inner, _ in inner_programs(eqn)), default=0)
         peak = max(peak, sum(live.values()) + inner)
         live = {v: held for v, held in live.items() if last_use.get(v, -1) > i or v in kept}
     return peak
@@ -68,12 +68,12 @@ def inner_programs(eqn: JaxprEqn) -> Iterator[tuple[Jaxpr, Sequence[Any]]]:
 def bytes_of_each(jaxpr: Jaxpr) -> int | None:
     """The bytes that each draw needs for itself, if draws together read a matrix once that each would read; else None.
 
-    The last input of the program is the key, and all draws share the others. The matrix is at least twice as large as
-    what a draw needs, so that reading it is most of the work. Under `vmap` both branches of a `cond` would run for all
-    draws, a `while` loop would run until the slowest draw is done, and some operations would copy what is shared: a
-    program with these is left alone.
+    The program has no LAPACK. Its last input is the key, and all draws share the others. The matrix is at least twice
+    as large as what a draw needs, so that reading it is most of the work. Under `vmap` both branches of a `cond` would
+    run for all draws, a `while` loop would run until the slowest draw is done, and some operations would copy what is
+    shared: a program with these is left alone.
     """
-    shared = with_derived(jaxpr, {*jaxpr.invars[:-1]})
+    shared = _with_derived(jaxpr, {*jaxpr.invars[:-1]})
     matrix = _multiplied(jaxpr, shared)
     if matrix is None:
         return None
@@ -89,19 +89,19 @@ def _multiplied(jaxpr: Jaxpr, shared: Set[Any]) -> int | None:
         name, programs = eqn.primitive.name, list(inner_programs(eqn))
         if programs and not (name in _CALLS or (name == "cond" and _is_in(eqn.invars[0], shared))):
             return None
-        if name in _LAPACK or name.startswith(("bcoo", "bcsr")) or "callback" in name:
+        if name.startswith(("bcoo", "bcsr")) or "callback" in name:
             return None
         if name == "dot_general":
             largest = max(largest, *(_bytes(v) for v in eqn.invars if _is_in(v, shared)), 0)
         for inner, _ in programs:
-            found = _multiplied(inner, handed_on(eqn, inner, shared))
+            found = _multiplied(inner, _handed_on(eqn, inner, shared))
             if found is None:
                 return None
             largest = max(largest, found)
     return largest
 
 
-def with_derived(jaxpr: Jaxpr, shared: Set[Any]) -> Set[Any]:
+def _with_derived(jaxpr: Jaxpr, shared: Set[Any]) -> Set[Any]:
     """The shared variables, constants, and all that is computed from these alone."""
     found = {*shared, *jaxpr.constvars}
     for eqn in jaxpr.eqns:
@@ -110,17 +110,17 @@ def with_derived(jaxpr: Jaxpr, shared: Set[Any]) -> Set[Any]:
     return found
 
 
-def handed_on(eqn: JaxprEqn, inner: Jaxpr, shared: Set[Any]) -> Set[Any]:
+def _handed_on(eqn: JaxprEqn, inner: Jaxpr, shared: Set[Any]) -> Set[Any]:
     """The shared variables of an inner program, which are not those that a loop carries."""
     if not shared:
         return shared
     outer = eqn.invars[1:] if eqn.primitive.name == "cond" else eqn.invars
     if len(outer) != len(inner.invars):
-        return with_derived(inner, set())
+        return _with_derived(inner, set())
     first = eqn.params.get("num_consts", len(outer)) if eqn.primitive.name == "scan" else len(outer)
     carried = {*inner.invars[first : first + eqn.params.get("num_carry", 0)]}
     pairs = zip(inner.invars, outer, strict=True)
-    return with_derived(inner, {v for v, given in pairs if _is_in(given, shared)} - carried)
+    return _with_derived(inner, {v for v, given in pairs if _is_in(given, shared)} - carried)
 
 
 def _is_in(var: Any, shared: Set[Any]) -> bool:

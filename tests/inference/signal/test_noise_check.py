@@ -125,6 +125,12 @@ def test_too_little_noise_to_look_at():
     assert warning.startswith("nearly all levels passed, so that too little noise is left to look at")
     assert signal_rank(decades, method="deflated-parallel-analysis").rank == 0
     assert signal_rank(decades, method="deflated-parallel-analysis").warnings == ()
+    further = rng.normal(size=(200, 12)) * 10.0 ** (-np.arange(12) / 2)
+    assert signal_rank(further).rank == 11
+    assert signal_rank(further, method="deflated-parallel-analysis").rank == 0
+    for method in ("tracy-widom", "deflated-parallel-analysis"):
+        (units,) = signal_rank(further, method=method).warnings
+        assert "as if it had another unit" in units
     plain = rng.normal(size=(200, 2)) + 3 * rng.normal(size=(200, 1))
     assert signal_rank(plain).rank == 1
     assert signal_rank(plain).warnings == ()

@@ -128,7 +128,7 @@ def test_spectra_that_are_not_unfolded(name):
     for place in (LINE, *places):
         spectra = rmt.Spectrum(LEVELS, MASK, place)
         for of in (statistic, jax.jit(statistic)):
-            with pytest.raises(ValueError, match=r"`levels` must be unfolded \(by `statistics\.unfold"):
+            with pytest.raises(ValueError, match=r"`levels` must be unfolded \(by `statistics\.unfold\(levels, law\)`"):
                 of(spectra)
 
 
